@@ -15,8 +15,8 @@ inline bool is_review(const Kind& kind) {
   return kind.builtin && (kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io");
 }
 
-/// `kinds` and what a CustomResourceDefinition defines; without it, if its names are in use (CRD-3). Error: it cannot be
-/// read.
+/// `kinds` and what a CustomResourceDefinition defines; without it, if its names are in use (CRD-3). Error: it cannot
+/// be read.
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd);
 
 /// The kinds that are served now: those compiled in and what the CustomResourceDefinitions in the state define.

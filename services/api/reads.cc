@@ -104,8 +104,7 @@ Result<Value> past_object(const Server& server, const RequestContext& context) {
 /// The scale of an object (SUB-3).
 void get_scale(const ServerPtr& server, const RequestContextPtr& context) {
   when_current(server, context, [server, context] {
-    const auto object =
-        context->past ? past_object(*server, *context) : server->current(*context, context->key());
+    const auto object = context->past ? past_object(*server, *context) : server->current(*context, context->key());
     if (!object) return fail(*context, object.error());
     if (!has_scale(*context->kind, object.value())) {
       return fail(*context,

@@ -302,8 +302,8 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       const IncludeObject wanted = include == "None"     ? IncludeObject::kNone
                                    : include == "Object" ? IncludeObject::kObject
                                                          : IncludeObject::kMetadata;
-      Value table = table_of(*context_->kind, std::span{&object, 1}, wanted, now(),
-                             accept.meta_version, !columns_sent_);
+      Value table =
+          table_of(*context_->kind, std::span{&object, 1}, wanted, now(), accept.meta_version, !columns_sent_);
       table.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
       columns_sent_ = true;
       append_json(table, out);
@@ -329,8 +329,8 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (context_->accept.form == Accept::Form::kPartialMetadata) {
       object = partial_metadata(object, context_->accept.meta_version);
     } else if (context_->accept.form == Accept::Form::kTable) {
-      Value table = table_of(*context_->kind, {}, IncludeObject::kMetadata, now(),
-                             context_->accept.meta_version, !columns_sent_);
+      Value table =
+          table_of(*context_->kind, {}, IncludeObject::kMetadata, now(), context_->accept.meta_version, !columns_sent_);
       columns_sent_ = true;
       table.set("metadata", metadata);
       object = std::move(table);

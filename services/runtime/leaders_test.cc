@@ -54,10 +54,10 @@ TEST(Leaders, ReportWhichRolesAreLedAndSinceWhen) {
 TEST(Leaders, ARoleWithNothingToDoIsReportedOnlyWhileItIsLed) {
   ManualExecutor executor;
   KnownElection election;
-  Leaders leaders{{.election = &election,
-                   .executor = &executor,
-                   .roles = {"binder", "feeds"},
-                   .idle = [](const std::string& role) { return role == "feeds"; }}};
+  Leaders leaders{
+      {.election = &election, .executor = &executor, .roles = {"binder", "feeds"}, .idle = [](const std::string& role) {
+         return role == "feeds";
+       }}};
   leaders.start();
   executor.run(Millis{2500});
   ASSERT_EQ(leaders.now().size(), 1U);

@@ -51,8 +51,7 @@ TEST(PastReads, ShowEachObjectAsItWasAlsoDeletedOnes) {
   EXPECT_EQ(version_of(api().get(at(life.created, kConfigMaps + "?resourceVersion=0"))), life.created);
   EXPECT_EQ(api().get(at(life.created, one + "?resourceVersion=" + life.deleted)).json["data"]["a"].str(), "1");
   // A moment can also be a time.
-  const Answer history =
-      api().get("/shiplog/v1/history?kind=configmap&namespace=default&name=past-read");
+  const Answer history = api().get("/shiplog/v1/history?kind=configmap&namespace=default&name=past-read");
   for (const Value& version : history.json["items"].items()) {
     if (std::to_string(version["revision"].as_int()) != life.changed) continue;
     // An entry before it can have the same millisecond, none after it: the next one is a deletion.
@@ -98,7 +97,8 @@ TEST(PastReads, RefuseAMomentThatIsNotKept) {
 
 TEST(PastReads, ServeObjectsDiscoveryAndOpenApiOnly) {
   const std::string moment = version_of(api().get(kConfigMaps));
-  for (const char* path : {"/metrics", "/shiplog/v1/export", "/shiplog/v1/history", "/feeds/api", "/shiplog/v1/requests"}) {
+  for (const char* path :
+       {"/metrics", "/shiplog/v1/export", "/shiplog/v1/history", "/feeds/api", "/shiplog/v1/requests"}) {
     expect_failure(api().get(at(moment, path)), 404, "NotFound", "is not served below /at/");
   }
   EXPECT_EQ(api().get(at(moment, "/version")).status, 200);
@@ -116,8 +116,8 @@ TEST(PastReads, ServeTheKindsOfTheMoment) {
       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
   ASSERT_EQ(api().post(definitions, definition).status, 201);
   ASSERT_TRUE(eventually([&] { return api().get(widgets).status == 200; }));
-  const Answer widget =
-      api().post(widgets, json(R"({"apiVersion":"past.example.com/v1","kind":"Widget","metadata":{"name":"w"},"size":3})"));
+  const Answer widget = api().post(
+      widgets, json(R"({"apiVersion":"past.example.com/v1","kind":"Widget","metadata":{"name":"w"},"size":3})"));
   ASSERT_EQ(widget.status, 201) << widget;
   const std::string during = version_of(widget);
   ASSERT_EQ(api().remove(definitions + "/widgets.past.example.com").status, 200);
@@ -142,8 +142,11 @@ TEST(PastReads, NeedThePermissionThenAndNow) {
   const std::string before = version_of(api().get(kConfigMaps));
   const std::string roles = kRbac + "/namespaces/default/roles";
   const std::string bindings = kRbac + "/namespaces/default/rolebindings";
-  ASSERT_EQ(api().post(roles, json(R"({"metadata":{"name":"past-reader"},
-    "rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["list"]}]})")).status, 201);
+  ASSERT_EQ(api()
+                .post(roles, json(R"({"metadata":{"name":"past-reader"},
+    "rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["list"]}]})"))
+                .status,
+            201);
   const Answer bound = api().post(bindings, json(R"({"metadata":{"name":"past-reader"},
     "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"past-reader"},
     "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"past-reader"}]})"));
@@ -163,7 +166,8 @@ TEST(PastReads, NeedThePermissionThenAndNow) {
 
 TEST(PastReads, AKeyThatWasDestroyedStaysDestroyed) {
   const std::string secrets = "/api/v1/namespaces/default/secrets";
-  const Answer created = api().post(secrets, json(R"({"metadata":{"name":"past-secret"},"stringData":{"a":"hidden"}})"));
+  const Answer created =
+      api().post(secrets, json(R"({"metadata":{"name":"past-secret"},"stringData":{"a":"hidden"}})"));
   ASSERT_EQ(created.status, 201) << created;
   EXPECT_EQ(api().get(at(version_of(created), secrets + "/past-secret")).json["data"]["a"].str(), "aGlkZGVu");
   ASSERT_EQ(api().remove(secrets + "/past-secret").status, 200);
@@ -175,8 +179,8 @@ TEST(PastReads, AKeyThatWasDestroyedStaysDestroyed) {
 }
 
 std::string summary(const Value& event) {
-  return event["type"].str() + " " + event["object"]["metadata"]["name"].str() + " " + event["object"]["data"]["a"].str() +
-         " " + event["object"]["metadata"]["resourceVersion"].str();
+  return event["type"].str() + " " + event["object"]["metadata"]["name"].str() + " " +
+         event["object"]["data"]["a"].str() + " " + event["object"]["metadata"]["resourceVersion"].str();
 }
 
 TEST(PastWatches, ReplayWhatAWatchSawThen) {
@@ -204,8 +208,7 @@ TEST(PastWatches, ReplayWhatAWatchSawThen) {
 
 TEST(PastWatches, DoNotGoBackBehindTheirMoment) {
   const Life life = life_of("past-behind");
-  const auto stream =
-      api().watch("/at/r" + life.changed + kConfigMaps + "?watch=1&resourceVersion=" + life.created);
+  const auto stream = api().watch("/at/r" + life.changed + kConfigMaps + "?watch=1&resourceVersion=" + life.created);
   ASSERT_TRUE(stream->wait_for(1));
   EXPECT_EQ(stream->events()[0]["type"].str(), "ERROR");
   EXPECT_EQ(stream->events()[0]["object"]["code"].as_int(), 410);

@@ -1,4 +1,6 @@
 // `shiplogctl at`, and kubectl on a fleet as it was.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
@@ -13,7 +15,8 @@ class PastContexts : public ::testing::Test {
   void SetUp() override {
     fleet_.serve();
     fleet_.kubectl_ok({"apply", "-f", "-"}, deployment_manifest("web", 2));
-    then_ = json(fleet_.kubectl_ok({"get", "deployments", "-o", "json"}))["items"][0]["metadata"]["resourceVersion"].str();
+    then_ =
+        json(fleet_.kubectl_ok({"get", "deployments", "-o", "json"}))["items"][0]["metadata"]["resourceVersion"].str();
     fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=5"});
     fleet_.kubectl_ok({"delete", "deployment", "web"});
   }
@@ -48,9 +51,9 @@ TEST_F(PastContexts, KubectlReadsTheFleetAsItWas) {
   EXPECT_EQ(difference.code, 1) << difference;
   EXPECT_NE(difference.out.find("+  replicas: 2"), std::string::npos) << difference;
 
-  for (const Ran& write : {past({"delete", "deployment", "web"}), past({"scale", "deployment", "web", "--replicas=1"}),
-                           past({"apply", "-f", "-"}, deployment_manifest("web", 1)),
-                           past({"create", "configmap", "late"})}) {
+  for (const Ran& write :
+       {past({"delete", "deployment", "web"}), past({"scale", "deployment", "web", "--replicas=1"}),
+        past({"apply", "-f", "-"}, deployment_manifest("web", 1)), past({"create", "configmap", "late"})}) {
     EXPECT_EQ(write.code, 1) << write;
     EXPECT_TRUE(write.says("/at/r" + then_ + " is the past, which is read-only")) << write;
   }
@@ -64,6 +67,38 @@ TEST_F(PastContexts, AWatchReplaysWhatFollowed) {
   EXPECT_TRUE(eventually([&] { return printed().find("DELETED") != std::string::npos; })) << printed();
   EXPECT_NE(printed().find("ADDED wants 2"), std::string::npos) << printed();
   EXPECT_NE(printed().find("MODIFIED wants 5"), std::string::npos) << printed();
+}
+
+TEST_F(PastContexts, DiffAndBlameNameTheAuthorsOfChanges) {
+  fleet_.kubectl_ok({"create", "configmap", "settings", "--from-literal=level=info", "--from-literal=port=80"});
+  fleet_.kubectl_ok({"patch", "configmap", "settings", "--as=bob", "--as-group=system:masters", "--patch",
+                     R"({"data":{"level":"debug"}})"});
+  const std::string blamed = fleet_.shiplogctl_ok({"blame", "configmap/settings", "-o", "json"});
+  const Value blame = json(blamed);
+  const auto author_of = [&](const std::string& path) -> std::string {
+    for (const Value& item : blame["items"].items()) {
+      if (item["path"].as_string() != path) continue;
+      return blame["origins"][static_cast<size_t>(item["origin"].as_int())]["who"]["user"].str();
+    }
+    return "";
+  };
+  EXPECT_EQ(author_of("data.level"), "bob") << blamed;
+  EXPECT_EQ(author_of("data.port"), "kubernetes-admin") << blamed;
+  const std::string table = fleet_.shiplogctl_ok({"blame", "configmap/settings", "--field=data"});
+  EXPECT_EQ(std::ranges::count(table, '\n'), 3) << table;
+  const Ran no_field = fleet_.shiplogctl({"blame", "configmap/settings", "--field=data.nothing"});
+  EXPECT_TRUE(no_field.says("the object has no field data.nothing")) << no_field;
+
+  const std::string all = fleet_.shiplogctl_ok({"diff", "--from", then_});
+  EXPECT_NE(all.find("deployments/default/web: removed"), std::string::npos) << all;
+  EXPECT_NE(all.find("configmaps/default/settings: created"), std::string::npos) << all;
+  const std::string of_bob = fleet_.shiplogctl_ok({"diff", "--from", then_, "--user=bob"});
+  EXPECT_EQ(of_bob.find("deployments/default/web"), std::string::npos) << of_bob;
+  EXPECT_NE(of_bob.find("configmaps/default/settings"), std::string::npos) << of_bob;
+  const Ran backwards = fleet_.shiplogctl({"diff", "--from", "1h", "--to", "2h"});
+  EXPECT_EQ(backwards.code, 1) << backwards;
+  const Ran denied = fleet_.shiplogctl({"--as=eve", "diff", "--from", then_});
+  EXPECT_TRUE(denied.says("forbidden")) << denied;
 }
 
 TEST_F(PastContexts, AMomentThatIsNotKeptIsRefusedBeforeAnythingIsWritten) {

@@ -107,7 +107,8 @@ TEST_F(Shiplogctl, GetWorkloadsListsReplicasByCluster) {
 }
 
 TEST_F(Shiplogctl, StatusListsWhatNeedsAttentionAndTheCommandToRunNext) {
-  ASSERT_TRUE(eventually_prints({"status"}, "have a leader")) << "which roles are led is not known in the first seconds";
+  ASSERT_TRUE(eventually_prints({"status"}, "have a leader"))
+      << "which roles are led is not known in the first seconds";
   EXPECT_TRUE(eventually_prints({"status"}, "nothing needs attention")) << ctl({"status"});
   apply();
   fleet_.kubectl_ok({"create", "deployment", "held", "--image=nginx:1.27"});

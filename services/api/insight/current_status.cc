@@ -179,8 +179,9 @@ Words member_now(const MemberNow& member) {
   }
   if (member.work.is_null()) {
     if (member.render_failed.empty()) {
-      words.push_back(member.rendered_at.empty() ? "no Work has been rendered for it yet"
-                                                 : "its Work, rendered at " + member.rendered_at + ", has been deleted");
+      words.push_back(member.rendered_at.empty()
+                          ? "no Work has been rendered for it yet"
+                          : "its Work, rendered at " + member.rendered_at + ", has been deleted");
     }
     return words;
   }

@@ -20,14 +20,7 @@ constexpr std::array<std::string_view, 3> kHeartbeats = {"lastHeartbeatTime", "l
 // What identifies the items of Kubernetes' lists, most specific first.
 constexpr std::array<const char*, 5> kItemKeys = {"name", "type", "clusterName", "cluster", "key"};
 
-std::string shortened(const Value& value) {
-  std::string text = to_json(value);
-  if (text.size() <= kLongestValue) return text;
-  size_t end = kLongestValue;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
-  text.resize(end);
-  return text + "...";
-}
+std::string shortened(const Value& value) { return api::shortened(to_json(value)); }
 
 std::string member_path(const std::string& parent, std::string_view key) {
   if (key.find_first_of("./[]\"") != std::string_view::npos) return parent + "[\"" + std::string{key} + "\"]";
@@ -134,7 +127,45 @@ class Differ {
   }
 };
 
+void collect(const std::string& path, const Value& value, std::map<std::string, std::string>& into) {
+  if (std::ranges::find(kNoise, path) != kNoise.end()) return;
+  if (value.is_object() && value.members().begin() != value.members().end()) {
+    for (const auto& member : value.members()) {
+      if (std::ranges::find(kHeartbeats, member.key()) == kHeartbeats.end())
+        collect(member_path(path, member.key()), member.value, into);
+    }
+    return;
+  }
+  if (!value.is_array() || value.size() == 0) {
+    into.emplace(path, to_json(value));
+    return;
+  }
+  for (const char* key : kItemKeys) {
+    if (const auto items = keyed_by(value, key)) {
+      for (const auto& [name, item] : *items) collect(path + "[" + name + "]", *item, into);
+      return;
+    }
+  }
+  for (size_t index = 0; index < value.size(); ++index) {
+    collect(path + "[" + std::to_string(index) + "]", value[index], into);
+  }
+}
+
 }  // namespace
+
+std::string shortened(std::string text) {
+  if (text.size() <= kLongestValue) return text;
+  size_t end = kLongestValue;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
+  text.resize(end);
+  return text + "...";
+}
+
+std::map<std::string, std::string> leaves(const Value& object) {
+  std::map<std::string, std::string> found;
+  collect("", object, found);
+  return found;
+}
 
 const char* name_of(FieldChange::Kind kind) {
   switch (kind) {

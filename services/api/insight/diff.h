@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,12 @@ inline constexpr size_t kLongestValue = 120;
 /// by their name, type, cluster or key where they all have one, else by position. Left out: what every write
 /// touches (metadata.resourceVersion, generation, managedFields, kubectl's last-applied annotation, heartbeats).
 std::vector<FieldChange> diff(const Value& before, const Value& after);
+
+/// Each value of the object that has no members or items, as JSON by its path, without what every write touches. The
+/// paths are those of diff().
+std::map<std::string, std::string> leaves(const Value& object);
+
+/// At most kLongestValue bytes of it, and "..." if it is longer.
+std::string shortened(std::string text);
 
 }  // namespace shiplog::api

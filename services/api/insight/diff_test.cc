@@ -63,6 +63,17 @@ TEST(InsightDiff, QuotesKeysWithDotsAndCutsLongValues) {
   EXPECT_EQ(changes[0].after.size(), kLongestValue + 3);
 }
 
+TEST(InsightDiff, LeavesHaveTheSamePaths) {
+  const Value object = parse_json(R"({"metadata": {"resourceVersion": "1", "labels": {"app.io/name": "a"}}, "spec":
+      {"args": [], "containers": [{"name": "a", "ports": [80, 81]}]}})")
+                           .value();
+  EXPECT_EQ(leaves(object), (std::map<std::string, std::string>{{R"(metadata.labels["app.io/name"])", R"("a")"},
+                                                                {"spec.args", "[]"},
+                                                                {"spec.containers[a].name", R"("a")"},
+                                                                {"spec.containers[a].ports[0]", "80"},
+                                                                {"spec.containers[a].ports[1]", "81"}}));
+}
+
 TEST(InsightDiff, AnotherTypeOfValueIsOneChange) {
   EXPECT_EQ(changed(R"({"port": 80})", R"({"port": "http"})"),
             (std::vector<FieldChange>{{"port", Kind::kChanged, "80", R"("http")"}}));

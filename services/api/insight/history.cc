@@ -6,7 +6,6 @@
 #include "events/base/json.h"
 #include "events/state/object.h"
 #include "projections/decisions/decision_query.h"
-#include "projections/history/history_query.h"
 #include "services/api/insight/chain.h"
 #include "services/api/insight/diff.h"
 #include "services/api/insight/render.h"
@@ -15,28 +14,6 @@ namespace shiplog::api {
 namespace {
 
 constexpr size_t kMostChanges = 200;
-
-bool secret_path(const ObjectKey& key, const std::string& path) {
-  return key.type == type::kSecret && !path.starts_with("metadata") && path != "type" && path != "immutable";
-}
-
-Result<Value> changes_between(const ObjectKey& key, const std::string& before, const std::string& after) {
-  SHIPLOG_TRY(const Value from, parse_stored_json(before));
-  SHIPLOG_TRY(const Value to, parse_stored_json(after));
-  Value list = Value::array();
-  for (FieldChange& change : diff(from, to)) {
-    if (list.size() == kMostChanges) {
-      list.push_back(Value::object({{"path", "..."}, {"change", "more changes than are listed"}}));
-      break;
-    }
-    if (secret_path(key, change.path)) {
-      if (!change.before.empty()) change.before = "(secret)";
-      if (!change.after.empty()) change.after = "(secret)";
-    }
-    list.push_back(to_value(change));
-  }
-  return list;
-}
 
 // The steps that led to a version in short, oldest first: what `why` needs beside the version's own entry.
 Result<Value> causes_of(const View& view, const VersionRow& version) {
@@ -66,6 +43,54 @@ Value who_of(const Actor& actor) {
 
 }  // namespace
 
+bool is_secret_path(const ObjectKey& key, const std::string& path) {
+  return key.type == type::kSecret && !path.starts_with("metadata") && path != "type" && path != "immutable";
+}
+
+Result<Value> origin_of(const View& view, const VersionRow& version) {
+  const Value entry = to_value(version.entry);
+  Value why = Value::object({{"events", entry["events"]}});
+  if (version.event_index >= 0) {
+    const auto& event = version.entry.events[static_cast<size_t>(version.event_index)];
+    why.set("event", event.kind);
+    why.set("summary", event.summary);
+  } else if (!version.entry.events.empty()) {
+    const auto& event = version.entry.events.front();
+    why.set("event", event.kind);
+    why.set("summary", event.summary);
+    why.set("object", to_value(event.subject));
+  }
+  SHIPLOG_TRY(auto causes, causes_of(view, version));
+  why.set("causes", std::move(causes));
+  Value item = Value::object({{"revision", version.revision.value},
+                              {"time", entry["time"]},
+                              {"offset", entry["offset"]},
+                              {"operation", name_of(version.operation)},
+                              {"who", who_of(version.entry.actor)},
+                              {"why", std::move(why)}});
+  if (!version.entry.request.verb.empty()) item.set("verb", version.entry.request.verb);
+  if (!version.entry.cause.trace_id.empty()) item.set("trace", version.entry.cause.trace_id);
+  return item;
+}
+
+Result<Value> changes_between(const ObjectKey& key, const std::string& before, const std::string& after) {
+  SHIPLOG_TRY(const Value from, parse_stored_json(before));
+  SHIPLOG_TRY(const Value to, parse_stored_json(after));
+  Value list = Value::array();
+  for (FieldChange& change : diff(from, to)) {
+    if (list.size() == kMostChanges) {
+      list.push_back(Value::object({{"path", "..."}, {"change", "more changes than are listed"}}));
+      break;
+    }
+    if (is_secret_path(key, change.path)) {
+      if (!change.before.empty()) change.before = kHidden;
+      if (!change.after.empty()) change.after = kHidden;
+    }
+    list.push_back(to_value(change));
+  }
+  return list;
+}
+
 Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, bool newest_first,
                          std::optional<Revision> at) {
   // One more than requested: the oldest one is compared with the version before it.
@@ -82,31 +107,10 @@ Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, b
   Value::Array items;
   for (size_t i = 0; i < count; ++i) {
     const VersionRow& version = versions[i];
-    const Value entry = to_value(version.entry);
-    Value why = Value::object({{"events", entry["events"]}});
-    if (version.event_index >= 0) {
-      const auto& event = version.entry.events[static_cast<size_t>(version.event_index)];
-      why.set("event", event.kind);
-      why.set("summary", event.summary);
-    } else if (!version.entry.events.empty()) {
-      const auto& event = version.entry.events.front();
-      why.set("event", event.kind);
-      why.set("summary", event.summary);
-      why.set("object", to_value(event.subject));
-    }
-    SHIPLOG_TRY(auto causes, causes_of(view, version));
-    why.set("causes", std::move(causes));
+    SHIPLOG_TRY(Value item, origin_of(view, version));
     if (const auto found = explanations.find(version.entry.offset); found != explanations.end()) {
-      why.set("explanation", found->second);
+      item.edit("why").set("explanation", found->second);
     }
-    Value item = Value::object({{"revision", version.revision.value},
-                                {"time", entry["time"]},
-                                {"offset", entry["offset"]},
-                                {"operation", name_of(version.operation)},
-                                {"who", who_of(version.entry.actor)},
-                                {"why", std::move(why)}});
-    if (!version.entry.request.verb.empty()) item.set("verb", version.entry.request.verb);
-    if (!version.entry.cause.trace_id.empty()) item.set("trace", version.entry.cause.trace_id);
     Value changes = Value::array();
     if (version.operation == VersionOperation::kUpdated && i + 1 < versions.size()) {
       SHIPLOG_TRY(changes, changes_between(key, versions[i + 1].json, version.json));

@@ -10,7 +10,9 @@
 #include "projections/decisions/decision_query.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/as_of.h"
+#include "services/api/insight/blame.h"
 #include "services/api/insight/chain.h"
+#include "services/api/insight/comparison.h"
 #include "services/api/insight/export.h"
 #include "services/api/insight/failovers.h"
 #include "services/api/insight/fleet_status.h"
@@ -129,6 +131,49 @@ Result<Value> history(const InsightRequest& question) {
                           {"object", to_value(key)},
                           {"revision", view.revision().value},
                           {"items", std::move(versions)}});
+  });
+}
+
+Result<Value> blame(const InsightRequest& question) {
+  BlameQuestion asked;
+  SHIPLOG_TRY(asked.object, question.object());
+  asked.field = question.text("field");
+  asked.with_status = question.flag("status");
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(asked.at, question.revision(view, "at"));
+    SHIPLOG_TRY(Value answer, blame_of(view, asked));
+    if (answer.is_null()) return unknown_object(question, asked.object);
+    answer.set("kind", "Blame");
+    answer.set("object", to_value(asked.object));
+    answer.set("revision", asked.at.value_or(view.revision()).value);
+    return answer;
+  });
+}
+
+Result<Value> difference(const InsightRequest& question) {
+  ComparisonQuestion asked;
+  bool namespaced = true;
+  SHIPLOG_TRY(asked.type, question.type(namespaced));
+  if (namespaced && !question.text("namespace").empty()) asked.ns = question.text("namespace");
+  asked.name = question.text("name");
+  asked.user = question.text("user");
+  SHIPLOG_TRY(asked.limit, question.limit(1000));
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(const auto from, question.revision(view, "from"));
+    if (!from) return Error{ErrorCode::kBadRequest, "from: a revision or a time is missing"};
+    SHIPLOG_TRY(const auto to, question.revision(view, "to"));
+    asked.from = *from;
+    asked.to = to.value_or(view.revision());
+    if (asked.to < asked.from) {
+      return Error{ErrorCode::kBadRequest, "from: revision " + std::to_string(asked.from.value) +
+                                               " is after revision " + std::to_string(asked.to.value) +
+                                               ", which `to` means"};
+    }
+    SHIPLOG_TRY(Value answer, compare(view, asked));
+    answer.set("kind", "Comparison");
+    answer.set("from", asked.from.value);
+    answer.set("to", asked.to.value);
+    return answer;
   });
 }
 
@@ -324,6 +369,8 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
   const auto result = [&]() -> Result<Value> {
     if (what == "history") return history(question);
     if (what == "failovers") return failovers(question);
+    if (what == "blame") return blame(question);
+    if (what == "diff") return difference(question);
     if (what == "chain") return chain(question);
     if (what == "why") return why(question, sources);
     if (what == "decisions") return decisions(question);
@@ -331,10 +378,10 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "state") return state(question, sources);
     if (what == "status") return fleet_status(store, sources, clock.now());
     if (what == "revision") return revision(question);
-    return Error{ErrorCode::kNotFound,
-                 "there is nothing at " + request.path +
-                     ": history, failovers, chain, why, decisions, audit, events, export, state, status and revision "
-                     "are here"};
+    return Error{ErrorCode::kNotFound, "there is nothing at " + request.path +
+                                           ": history, blame, diff, failovers, chain, why, decisions, audit, events, "
+                                           "export, state, status and revision "
+                                           "are here"};
   }();
   if (result) {
     answer(*writer, 200, result.value());

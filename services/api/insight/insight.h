@@ -12,6 +12,11 @@ namespace shiplog::api {
 
 /// Answers GETs below /shiplog/v1/, in JSON: what the record knows beyond objects as they are now.
 ///   history    every version of one object: time, requester, cause, what changed
+///   blame      who set each field of one object, when and why; `field`: only what is below a path, `status=true`: the
+///              status too
+///   diff       what is not the same at two revisions or times, `from` and `to` (now, if it is left out): of one
+///   object,
+///              or without `name` of all of a kind, or of all; `user`: only what this user or service changed
 ///   failovers  what was evicted from a cluster and where it went: of one object, or without `kind` of all, by
 ///   namespace chain      the entries that led to one object's current version, oldest first, across objects why which
 ///   policy and placement an object runs by, what each cluster's verdict was, what it would have

@@ -49,8 +49,7 @@ Result<std::shared_ptr<const Kinds>> kinds_at(const View& view, Revision at, Kin
 
 UtcMillis replayed_until(const PastView& view, Millis elapsed, UtcMillis present) {
   if (view.speed == 0) return present;
-  const double until =
-      static_cast<double>(view.past->time.value) + static_cast<double>(elapsed.value) * view.speed;
+  const double until = static_cast<double>(view.past->time.value) + static_cast<double>(elapsed.value) * view.speed;
   return until < static_cast<double>(present.value) ? UtcMillis{static_cast<int64_t>(until)} : present;
 }
 

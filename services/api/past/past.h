@@ -17,9 +17,9 @@ namespace shiplog::api {
 
 /// A fleet as it was. It never changes.
 struct Past {
-  UtcMillis time;      ///< of the moment
-  Revision record;     ///< the newest one of that moment, in each of the two journals
-  Revision ephemera;   ///< 0: nothing of it is kept
+  UtcMillis time;                            ///< of the moment
+  Revision record;                           ///< the newest one of that moment, in each of the two journals
+  Revision ephemera;                         ///< 0: nothing of it is kept
   std::shared_ptr<const Kinds> kinds;        ///< that were served
   std::shared_ptr<const RbacPolicy> policy;  ///< who had which permission
 
@@ -40,7 +40,8 @@ UtcMillis replayed_until(const PastView& view, Millis elapsed, UtcMillis present
 class PastReader {
  public:
   /// All of them outlive it. `now`: the kinds that are served now.
-  PastReader(Store& record, Store& ephemera, const KindRegistry& now) : record_{record}, ephemera_{ephemera}, now_{now} {}
+  PastReader(Store& record, Store& ephemera, const KindRegistry& now)
+      : record_{record}, ephemera_{ephemera}, now_{now} {}
 
   /// Blocks on the projection. Error: kBadRequest, the moment is not within what is kept; the message names what is.
   Result<PastView> open(const PastPath& path, UtcMillis now);

@@ -59,8 +59,8 @@ StageResult<std::shared_ptr<const PastView>> enter_past(const Server& server, co
     const auto decision = view.past->policy->decide(user, wanted);
     if (!decision.allowed) {
       return refused(user, wanted,
-                     "not permitted at revision " + std::to_string(view.past->record.value) + ", the moment to be read" +
-                         (decision.reason.empty() ? "" : ": " + decision.reason));
+                     "not permitted at revision " + std::to_string(view.past->record.value) +
+                         ", the moment to be read" + (decision.reason.empty() ? "" : ": " + decision.reason));
     }
   }
   return std::make_shared<const PastView>(std::move(view));

@@ -94,12 +94,17 @@ TEST_F(StagesTest, ResolveFindsKindVerbAndForm) {
   EXPECT_EQ(target.value().verb, "update");
   EXPECT_EQ(target.value().key(), kMap);
   EXPECT_TRUE(target.value().accept.yaml);
-  EXPECT_EQ(resolve(server_.server(), server_.server().options.kinds->current(), ManualServer::request("GET", "/apis/x.io/v1/things"), "").value().kind, nullptr);
+  EXPECT_EQ(resolve(server_.server(), server_.server().options.kinds->current(),
+                    ManualServer::request("GET", "/apis/x.io/v1/things"), "")
+                .value()
+                .kind,
+            nullptr);
 }
 
 TEST_F(StagesTest, ResolveRejectsWhatAResourceDoesNotHave) {
   const auto code = [&](const std::string& method, const std::string& path) {
-    const auto target = resolve(server_.server(), server_.server().options.kinds->current(), ManualServer::request(method, path), "");
+    const auto target =
+        resolve(server_.server(), server_.server().options.kinds->current(), ManualServer::request(method, path), "");
     return target ? ErrorCode::kInternal : code_of(target.error());
   };
   EXPECT_EQ(code("PUT", kMaps), ErrorCode::kMethodNotAllowed);
@@ -112,7 +117,8 @@ TEST_F(StagesTest, ResolveRejectsWhatAResourceDoesNotHave) {
 }
 
 TEST_F(StagesTest, ResolveTakesThePodOfABindingFromItsBody) {
-  const auto target = resolve(server_.server(), server_.server().options.kinds->current(), ManualServer::request("POST", "/api/v1/namespaces/default/bindings"),
+  const auto target = resolve(server_.server(), server_.server().options.kinds->current(),
+                              ManualServer::request("POST", "/api/v1/namespaces/default/bindings"),
                               R"({"metadata":{"name":"p"},"target":{"name":"n"}})");
   ASSERT_TRUE(target);
   EXPECT_EQ(target.value().key(), (ObjectKey{"pods", "default", "p"}));

@@ -165,6 +165,42 @@ Result<void> history(ServerConnection& plane, const HistoryOptions& options, con
   return ok();
 }
 
+Result<void> diff(ServerConnection& plane, const DiffOptions& options, const Output& to) {
+  HttpRequest::Query query{{"from", options.from}};
+  set_if(query, "to", options.to);
+  set_if(query, "kind", options.object.kind);
+  set_if(query, "name", options.object.name);
+  set_if(query, "namespace", options.ns);
+  set_if(query, "user", options.user);
+  query.emplace_back("limit", std::to_string(options.limit));
+  SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/diff", query));
+  if (print_document(answer, options.output, to.out)) return ok();
+  if (answer["items"].size() == 0) {
+    to.err << "nothing differs between revision " << answer["from"].as_int() << " and revision "
+           << answer["to"].as_int() << std::endl;
+    return ok();
+  }
+  to.out << comparison_text(answer) << std::flush;
+  if (answer["more"].as_bool()) {
+    to.err << "notice: only the first " << options.limit << " objects are shown; --limit=0 shows all" << std::endl;
+  }
+  return ok();
+}
+
+Result<void> blame(ServerConnection& plane, const BlameOptions& options, const Output& to) {
+  HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
+  set_if(query, "field", options.field);
+  set_if(query, "at", options.at);
+  if (options.with_status) query.emplace_back("status", "true");
+  SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/blame", query));
+  if (print_document(answer, options.output, to.out)) return ok();
+  if (answer["items"].size() == 0) {
+    return Error{ErrorCode::kNotFound, "the object has no field " + options.field};
+  }
+  to.out << blame_table(answer, to.terminal) << std::flush;
+  return ok();
+}
+
 Result<void> why(ServerConnection& plane, const WhyOptions& options, const Output& to) {
   HttpRequest::Query query{{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
   set_if(query, "cluster", options.cluster);

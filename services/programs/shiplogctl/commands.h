@@ -44,6 +44,23 @@ struct HistoryOptions {
 };
 Result<void> history(ServerConnection& plane, const HistoryOptions& options, const Output& to);
 
+struct DiffOptions {
+  std::string from, to;   ///< revisions or times; `to` empty: now
+  ObjectArgument object;  ///< the name may be empty, and with it the kind
+  std::string ns;         ///< empty: all
+  std::string user;
+  std::string output;  ///< "", "json", "yaml"
+  int64_t limit = 1000;
+};
+Result<void> diff(ServerConnection& plane, const DiffOptions& options, const Output& to);
+
+struct BlameOptions {
+  ObjectArgument object;
+  std::string ns, field, output, at;
+  bool with_status = false;
+};
+Result<void> blame(ServerConnection& plane, const BlameOptions& options, const Output& to);
+
 struct WhyOptions {
   ObjectArgument object;
   std::string ns;

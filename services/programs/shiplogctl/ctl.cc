@@ -45,6 +45,8 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_history();
   add_why();
   add_at_command();
+  add_diff();
+  add_blame();
   add_produce();
   add_audit();
   add_events();

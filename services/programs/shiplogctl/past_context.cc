@@ -104,7 +104,8 @@ Result<KubeconfigFile> with_past_context(const std::vector<KubeconfigFile>& file
     const Found of = list == std::string_view{"clusters"}
                          ? taken
                          : find(files, "clusters", (*taken.item)["context"]["cluster"].as_string());
-    if (taken.file == context.file && of.item != nullptr && is_past((*of.item)["cluster"]["server"].as_string())) continue;
+    if (taken.file == context.file && of.item != nullptr && is_past((*of.item)["cluster"]["server"].as_string()))
+      continue;
     return Error{ErrorCode::kConflict, taken.file->path + " has " + quoted(past.name) + " among its " + list +
                                            ", which is not of the past: choose another name with --name"};
   }

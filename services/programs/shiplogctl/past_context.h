@@ -30,7 +30,8 @@ struct PastContext {
 
 /// The file that contains the context, with the past one added or replaced: a cluster of the same name, which is the
 /// context's below the prefix. A context that is of the past itself counts as the one it was made from. Errors:
-/// kNotFound, no file has the context or its cluster; kConflict, the name is taken by a context that is not of the past.
+/// kNotFound, no file has the context or its cluster; kConflict, the name is taken by a context that is not of the
+/// past.
 Result<KubeconfigFile> with_past_context(const std::vector<KubeconfigFile>& files, const PastContext& past);
 
 }  // namespace shiplog::ctl

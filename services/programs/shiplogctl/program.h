@@ -52,8 +52,10 @@ class Program {
   void add_history();
   void add_why();
 
-  // at_command.cc
+  // past_commands.cc
   void add_at_command();
+  void add_diff();
+  void add_blame();
 
   // produce_command.cc
   void add_produce();
@@ -102,6 +104,8 @@ class Program {
   struct AtOptions {
     std::string moment, speed, name;
   } at_ = {};
+  DiffOptions diff_;
+  BlameOptions blame_;
   std::vector<std::string> object_;
   AuditOptions audit_;
   TailOptions tail_;

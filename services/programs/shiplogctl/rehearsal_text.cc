@@ -171,9 +171,9 @@ std::string limits(const Value& report, const Terminal& terminal) {
   const std::string budget = eviction["budget"].str();
   std::string text = "\nEvictions\n";
   text += on ? "  " + counted(report["evictions"].as_int(), "eviction") + "; at most " +
-                   eviction["ratePerSecond"].str() + " a second; budget " +
-                   (budget.empty() ? "none" : budget) + "; purge mode " + eviction["purgeMode"].str() +
-                   "; each ends after " + eviction["gracefulTimeout"].str() + " at the latest\n"
+                   eviction["ratePerSecond"].str() + " a second; budget " + (budget.empty() ? "none" : budget) +
+                   "; purge mode " + eviction["purgeMode"].str() + "; each ends after " +
+                   eviction["gracefulTimeout"].str() + " at the latest\n"
              : "  NoExecute taints do not evict: the gate Failover or --enable-no-execute-taint-eviction is off\n";
   if (report["quotas"].size() == 0) return text;
   Table table{{"QUOTA", "ENFORCED", "LIMIT", "USED BEFORE", "USED AFTER", "REFUSED"}};

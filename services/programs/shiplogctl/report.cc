@@ -92,6 +92,52 @@ std::string history_table(const Value& history, const Terminal& terminal) {
 
 namespace {
 
+/// What the version was, and since what: without the trace, for where there are many.
+std::string short_why_words(const Value& version) {
+  Value shown = version;
+  shown.erase("trace");
+  return why_words(shown);
+}
+
+}  // namespace
+
+std::string blame_table(const Value& blame, const Terminal& terminal) {
+  Table table{{"FIELD", "VALUE", "REVISION", "TIME", "WHO", "WHY"}};
+  for (const Value& item : blame["items"].items()) {
+    const Value& origin = blame["origins"][static_cast<size_t>(item["origin"].as_int())];
+    table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), number(origin["revision"]),
+               seconds(origin["time"]), who_words(origin["who"]), short_why_words(origin)});
+  }
+  return table.text(true, terminal);
+}
+
+std::string comparison_text(const Value& comparison) {
+  std::string text;
+  for (const Value& item : comparison["items"].items()) {
+    const std::string operation = item["operation"].str();
+    text += (text.empty() ? "" : "\n") + object_words(item["object"]) + ": " + operation + "\n";
+    if (operation == "updated") {
+      const std::string changes = changes_words(item);
+      for (size_t begin = 0; begin < changes.size();) {
+        const size_t end = std::min(changes.find('\n', begin), changes.size());
+        text += "  " + changes.substr(begin, end - begin) + "\n";
+        begin = end + 1;
+      }
+    }
+    for (const Value& version : item["versions"].items()) {
+      std::string why = short_why_words(version);
+      std::ranges::replace(why, '\n', ' ');
+      text += "  revision " + number(version["revision"]) + ", " + seconds(version["time"]) + ", " +
+              who_words(version["who"]) + ": " + why + "\n";
+    }
+    const auto more = item["count"].as_int() - static_cast<int64_t>(item["versions"].size());
+    if (more > 0) text += "  and " + std::to_string(more) + " earlier ones\n";
+  }
+  return text;
+}
+
+namespace {
+
 /// "1.5 s", "12 m 3 s".
 std::string duration_words(int64_t millis) {
   const int64_t whole = millis / 1000;

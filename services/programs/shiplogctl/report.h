@@ -15,6 +15,10 @@ std::string who_words(const Value& entry);
 
 /// Every version: revision, time, requester, cause and what changed.
 std::string history_table(const Value& history, const Terminal& terminal = {});
+/// Each field: its value, and the version that set it.
+std::string blame_table(const Value& blame, const Terminal& terminal = {});
+/// Each object that differs: what changed, in which versions, by whom and why.
+std::string comparison_text(const Value& comparison);
 /// What was evicted from a cluster: when, why, where each replica went, and how long that took.
 std::string failovers_table(const Value& failovers, const Terminal& terminal = {});
 /// The entries that led to an object, one event a row.

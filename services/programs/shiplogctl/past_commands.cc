@@ -50,8 +50,9 @@ void Program::add_at_command() {
     SHIPLOG_TRY(const auto files, read_files(access_.kubeconfig));
     PastContext past{at_.name, resolved.name, prefix};
     if (past.name.empty()) {
-      past.name = (resolved.target.url.find("/at/") == std::string::npos ? resolved.name : present_name(resolved.name)) +
-                  "@" + at_.moment;
+      past.name =
+          (resolved.target.url.find("/at/") == std::string::npos ? resolved.name : present_name(resolved.name)) + "@" +
+          at_.moment;
       std::ranges::replace(past.name, ' ', '-');
     }
     SHIPLOG_TRY(const KubeconfigFile changed, with_past_context(files, past));
@@ -69,6 +70,56 @@ void Program::add_at_command() {
                   "How fast watches go on from there: 1 (default) as it happened, 60 a minute in a second, max")
       ->type_name("N");
   sub->add_option("--name", at_.name, "Name of the context (default: CONTEXT@MOMENT)")->type_name("NAME");
+}
+
+void Program::add_diff() {
+  auto* sub = add(*app_, "diff", "Show what changed between two moments, by whom and why", [this]() -> Result<int> {
+    if (object_.size() == 1 && object_[0].find('/') == std::string::npos) {
+      diff_.object.kind = object_[0];
+    } else if (!object_.empty()) {
+      usage_ = true;
+      SHIPLOG_TRY(diff_.object, parse_object_argument(object_));
+      usage_ = false;
+    }
+    // Of one object its namespace is meant; of more, all unless one is named.
+    diff_.ns = access_.ns;
+    if (!diff_.object.name.empty()) {
+      SHIPLOG_TRY(diff_.ns, access_.namespace_or_default());
+    }
+    SHIPLOG_TRY(auto plane, access_.connect());
+    SHIPLOG_TRY(diff(plane, diff_, to_));
+    return 0;
+  });
+  sub->add_option("KIND/NAME", object_, "Only this object, or all of a kind: deployment/nginx, deployments")
+      ->expected(0, 2);
+  sub->add_option("--from", diff_.from, "A revision, a time, or how long ago it was: 4711, 2024-05-01T03:12:00Z, 2h")
+      ->type_name("MOMENT")
+      ->required();
+  sub->add_option("--to", diff_.to, "The same; now, if it is left out")->type_name("MOMENT");
+  sub->add_option("--user", diff_.user, "Only what this user or service changed in between")->type_name("USER");
+  sub->add_option("--limit", diff_.limit, "At most this many objects; 0: as many as the server lists")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_output(*sub, diff_.output, {"json", "yaml"});
+}
+
+void Program::add_blame() {
+  auto* sub = add(*app_, "blame", "Show who set each field of an object last, when and why", [this]() -> Result<int> {
+    usage_ = true;
+    SHIPLOG_TRY(blame_.object, parse_object_argument(object_));
+    usage_ = false;
+    SHIPLOG_TRY(blame_.ns, access_.namespace_or_default());
+    SHIPLOG_TRY(auto plane, access_.connect());
+    SHIPLOG_TRY(blame(plane, blame_, to_));
+    return 0;
+  });
+  sub->add_option("KIND/NAME", object_, "The object, as for kubectl: deployment/nginx, rb nginx-deployment")
+      ->required()
+      ->expected(1, 2);
+  sub->add_option("--field", blame_.field, "Only this field and what is below it: spec.template")->type_name("PATH");
+  sub->add_flag("--status", blame_.with_status, "Its status too");
+  add_at(*sub, blame_.at);
+  add_output(*sub, blame_.output, {"json", "yaml"});
 }
 
 }  // namespace shiplog::ctl

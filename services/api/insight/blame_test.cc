@@ -1,0 +1,140 @@
+#include "services/api/insight/blame.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/api/insight/comparison.h"
+#include "tests/support/projected_fleet.h"
+
+namespace shiplog::api {
+namespace {
+
+const ObjectKey kMap = config_map("default", "settings");
+
+class InsightPastTest : public testing::Test {
+ protected:
+  Revision put(const std::string& user, const char* data) {
+    Entry entry;
+    entry.actor = {user, {}, "api", "", ""};
+    entry.request = {exists_ ? "update" : "create", ""};
+    Value object = object_value(kMap);
+    object.set("data", parse_json(data).value());
+    if (exists_) {
+      entry.events = {ObjectUpdated{kMap, object}};
+    } else {
+      entry.events = {ObjectCreated{kMap, object}};
+    }
+    exists_ = true;
+    EXPECT_FALSE(fleet.write(std::move(entry)).refusal);
+    return fleet.revision();
+  }
+  Revision remove() {
+    exists_ = false;
+    fleet.remove(kMap);
+    return fleet.revision();
+  }
+  /// "data.a=\"1\" alice@3" of each field below data.
+  std::string blamed(std::optional<Revision> at = {}) {
+    const Value blame = must(blame_of(must(fleet.reader().view()), {.object = kMap, .at = at, .field = "data"}));
+    std::string text;
+    for (const Value& item : blame["items"].items()) {
+      const Value& origin = blame["origins"][static_cast<size_t>(item["origin"].as_int())];
+      text += item["path"].str() + "=" + item["value"].str() + " " + origin["who"]["user"].str() + "@" +
+              std::to_string(origin["revision"].as_int()) + "\n";
+    }
+    return text;
+  }
+  static std::string at(Revision revision) { return "@" + std::to_string(revision.value) + "\n"; }
+  Value compared(ComparisonQuestion question) { return must(compare(must(fleet.reader().view()), question)); }
+
+  TestFleet fleet;
+  bool exists_ = false;
+};
+
+TEST_F(InsightPastTest, BlamesTheVersionThatGaveAFieldItsValue) {
+  const Revision one = put("alice", R"({"a": "1", "b": "1", "c": {"d": [1, 2]}})");
+  const Revision two = put("bob", R"({"a": "2", "b": "1", "c": {"d": [1, 2]}})");
+  const Revision three = put("carol", R"({"a": "2", "b": "1", "c": {"d": [1, 3]}, "e": {}})");
+  EXPECT_EQ(blamed(), "data.a=\"2\" bob" + at(two) + "data.b=\"1\" alice" + at(one) + "data.c.d[0]=1 alice" + at(one) +
+                          "data.c.d[1]=3 carol" + at(three) + "data.e={} carol" + at(three));
+  EXPECT_EQ(blamed(one), "data.a=\"1\" alice" + at(one) + "data.b=\"1\" alice" + at(one) + "data.c.d[0]=1 alice" +
+                             at(one) + "data.c.d[1]=2 alice" + at(one));
+}
+
+TEST_F(InsightPastTest, AValueThatCameBackIsTheLastOnes) {
+  put("alice", R"({"a": "1"})");
+  put("bob", R"({"a": "2"})");
+  const Revision back = put("carol", R"({"a": "1"})");
+  const Revision last = put("dave", R"({"a": "1", "b": "1"})");
+  EXPECT_EQ(blamed(), "data.a=\"1\" carol" + at(back) + "data.b=\"1\" dave" + at(last));
+}
+
+TEST_F(InsightPastTest, AnObjectThatWasMadeAgainHasNoOlderAuthors) {
+  put("alice", R"({"a": "1"})");
+  remove();
+  const Revision again = put("bob", R"({"a": "1"})");
+  EXPECT_EQ(blamed(), "data.a=\"1\" bob" + at(again));
+}
+
+TEST_F(InsightPastTest, ManyVersionsAreReadInPortions) {
+  const Revision first = put("alice", R"({"a": "1", "n": 0})");
+  Revision last;
+  for (int n = 1; n <= 200; ++n) last = put("bob", (R"({"a": "1", "n": )" + std::to_string(n) + "}").c_str());
+  EXPECT_EQ(blamed(), "data.a=\"1\" alice" + at(first) + "data.n=200 bob" + at(last));
+}
+
+TEST_F(InsightPastTest, ThereIsNothingToBlameInWhatDoesNotExist) {
+  put("alice", R"({"a": "1"})");
+  remove();
+  EXPECT_TRUE(must(blame_of(must(fleet.reader().view()), {.object = kMap})).is_null());
+}
+
+TEST_F(InsightPastTest, TheDataOfSecretsIsNotShown) {
+  const ObjectKey secret{type::kSecret, "default", "key"};
+  fleet.create(secret, "hidden");
+  const Value blame = must(blame_of(must(fleet.reader().view()), {.object = secret}));
+  EXPECT_EQ(to_json(blame).find("hidden"), std::string::npos) << to_json(blame);
+}
+
+TEST_F(InsightPastTest, ComparesTwoMomentsObjectByObject) {
+  const ObjectKey other = config_map("other", "made");
+  const Revision one = put("alice", R"({"a": "1"})");
+  put("bob", R"({"a": "2"})");
+  put("bob", R"({"a": "3"})");
+  fleet.create(other);
+  const Revision end = fleet.revision();
+  Value answer = compared({.from = one, .to = end, .type = "configmaps"});
+  ASSERT_EQ(answer["items"].size(), 2U) << to_json(answer);
+  const Value& updated = answer["items"][0];
+  EXPECT_EQ(updated["operation"].str(), "updated");
+  EXPECT_EQ(to_json(updated["changes"]),
+            R"([{"after":"\"3\"","before":"\"1\"","change":"changed","path":"data.a"}])");
+  EXPECT_EQ(updated["count"].as_int(), 2);
+  EXPECT_EQ(updated["versions"][0]["who"]["user"].str(), "bob");
+  EXPECT_EQ(answer["items"][1]["operation"].str(), "created");
+
+  EXPECT_EQ(compared({.from = one, .to = end, .ns = "default"})["items"].size(), 1U);
+  EXPECT_EQ(compared({.from = one, .to = end, .name = "made"})["items"].size(), 1U);
+  EXPECT_EQ(compared({.from = one, .to = end, .type = "configmaps", .user = "bob"})["items"].size(), 1U);
+  answer = compared({.from = one, .to = end, .type = "configmaps", .limit = 1});
+  EXPECT_EQ(answer["items"].size(), 1U);
+  EXPECT_TRUE(answer["more"].as_bool());
+  EXPECT_EQ(compared({.from = end, .to = end})["items"].size(), 0U);
+}
+
+TEST_F(InsightPastTest, WhatWasUndoneInBetweenDoesNotDiffer) {
+  const Revision one = put("alice", R"({"a": "1"})");
+  put("bob", R"({"a": "2"})");
+  put("bob", R"({"a": "1"})");
+  fleet.create(config_map("other", "short-lived"));
+  fleet.remove(config_map("other", "short-lived"));
+  EXPECT_EQ(compared({.from = one, .to = fleet.revision()})["items"].size(), 0U);
+  const Revision before = fleet.revision();
+  remove();
+  const Value answer = compared({.from = before, .to = fleet.revision(), .type = "configmaps"});
+  ASSERT_EQ(answer["items"].size(), 1U);
+  EXPECT_EQ(answer["items"][0]["operation"].str(), "removed");
+}
+
+}  // namespace
+}  // namespace shiplog::api
