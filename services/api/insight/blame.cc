@@ -16,7 +16,8 @@ constexpr size_t kPortion = 64;
 
 bool is_below(const std::string& path, const std::string& field) {
   if (field.empty()) return true;
-  return path.starts_with(field) && (path.size() == field.size() || path[field.size()] == '.' || path[field.size()] == '[');
+  return path.starts_with(field) &&
+         (path.size() == field.size() || path[field.size()] == '.' || path[field.size()] == '[');
 }
 
 Result<std::map<std::string, std::string>> leaves_of(const VersionRow& version) {

@@ -107,8 +107,7 @@ TEST_F(InsightPastTest, ComparesTwoMomentsObjectByObject) {
   ASSERT_EQ(answer["items"].size(), 2U) << to_json(answer);
   const Value& updated = answer["items"][0];
   EXPECT_EQ(updated["operation"].str(), "updated");
-  EXPECT_EQ(to_json(updated["changes"]),
-            R"([{"after":"\"3\"","before":"\"1\"","change":"changed","path":"data.a"}])");
+  EXPECT_EQ(to_json(updated["changes"]), R"([{"after":"\"3\"","before":"\"1\"","change":"changed","path":"data.a"}])");
   EXPECT_EQ(updated["count"].as_int(), 2);
   EXPECT_EQ(updated["versions"][0]["who"]["user"].str(), "bob");
   EXPECT_EQ(answer["items"][1]["operation"].str(), "created");

@@ -78,12 +78,13 @@ Result<Value> compare(const View& view, const ComparisonQuestion& question) {
       more = true;
       break;
     }
-    items.push_back(Value::object(
-        {{"object", to_value(object)},
-         {"operation", span.before.empty() ? "created" : span.after.empty() ? "removed" : "updated"},
-         {"changes", std::move(changes)},
-         {"count", static_cast<int64_t>(span.versions.size())},
-         {"versions", std::move(origins)}}));
+    items.push_back(Value::object({{"object", to_value(object)},
+                                   {"operation", span.before.empty()  ? "created"
+                                                 : span.after.empty() ? "removed"
+                                                                      : "updated"},
+                                   {"changes", std::move(changes)},
+                                   {"count", static_cast<int64_t>(span.versions.size())},
+                                   {"versions", std::move(origins)}}));
   }
   return Value::object({{"items", std::move(items)}, {"more", more}});
 }
