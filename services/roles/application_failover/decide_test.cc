@@ -105,6 +105,31 @@ TEST_F(ApplicationFailover, HealthyAndUnknownClearTheTimer_3_2_3) {
   }
 }
 
+TEST_F(ApplicationFailover, NothingIsCountedDownForAnUnreachableCluster_3_2_3) {
+  for (const auto& [status, reason] :
+       {std::pair{"Unknown", "ClusterStatusUnknown"}, std::pair{"False", "ClusterNotReachable"}}) {
+    history = {};
+    begin();
+    history.object({type::kCluster, "", "m1"}, "{}");
+    const auto ready = [&](const char* now, const char* because) {
+      history.accept({ClusterConditionChanged{{type::kCluster, "", "m1"}, "Ready", now, because, ""}});
+    };
+    ready("False", "ClusterNotReady");
+    report("Unhealthy", "Healthy");
+    history.accept(*decision_of(decided()));
+    EXPECT_TRUE(since("m1")) << "its API server answers";
+    ready(status, reason);
+    const std::vector<Event> stopped{FailoverTimerStopped{kBinding, "m1", "the cluster is unreachable"}};
+    EXPECT_EQ(events(), stopped);
+    EXPECT_EQ(events(Millis{100'000}), stopped) << "even if its time is over";
+    history.accept(*decision_of(decided()));
+    EXPECT_TRUE(std::holds_alternative<Nothing>(decided().value())) << "none starts";
+    ready("True", "ClusterReady");
+    history.accept(*decision_of(decided()));
+    EXPECT_EQ(since("m1"), history.now()) << "it counts what is observed";
+  }
+}
+
 TEST_F(ApplicationFailover, AFurtherObservationDoesNotMoveTheTimer_3_2_3) {
   begin();
   report("Unhealthy", "Healthy");
@@ -373,6 +398,23 @@ TEST_F(ApplicationFailoverRoleTest, ATimerThatRanOutDuringAnOutageIsActedOnAtThe
   EXPECT_EQ(tasks(), 0U);
   stage.add(make_application_failover_role());
   stage.run(Millis{100});
+  EXPECT_EQ(tasks(), 1U);
+}
+
+TEST_F(ApplicationFailoverRoleTest, FollowsWhetherTheClusterIsReached_3_2_3) {
+  const ObjectKey m1 = testing::cluster_key("m1");
+  stage.put(m1, testing::cluster_object("m1"));
+  stage.write({ClusterConditionChanged{m1, "Ready", "True", "ClusterReady", ""}});
+  report("Unhealthy");
+  stage.run(Millis{10'000});
+  stage.write({ClusterConditionChanged{m1, "Ready", "False", "ClusterNotReachable", ""}});
+  stage.run(Millis{100'000});
+  EXPECT_EQ(stage.count<FailoverTimerStopped>(), 1U);
+  EXPECT_EQ(tasks(), 0U);
+  stage.write({ClusterConditionChanged{m1, "Ready", "True", "ClusterReady", ""}});
+  stage.run(Millis{29'000});
+  EXPECT_EQ(tasks(), 0U) << "what was before the loss does not count";
+  stage.run(Millis{1100});
   EXPECT_EQ(tasks(), 1U);
 }
 
