@@ -6,6 +6,7 @@
 #include "events/state/binding.h"
 #include "events/state/failover_record.h"
 #include "services/roles/application_failover/role.h"
+#include "services/roles/failover_evictions.h"
 #include "tests/support/given.h"
 #include "tests/support/stage.h"
 
@@ -216,6 +217,33 @@ TEST_F(ApplicationFailover, BuildsTheTaskOfEachPurgeMode_3_2_6) {
   EXPECT_EQ(task.purge_mode, "Never");
   EXPECT_EQ(task.grace_seconds, 0);
   EXPECT_TRUE(task.suppress_deletion);
+}
+
+TEST_F(ApplicationFailover, ABindingWithoutTheFieldsHasUpstreamsDefaults_3_1) {
+  begin("{}");
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  EXPECT_EQ(std::get<LookAgain>(decided().value()).at, history.now() + Millis{300'001});
+  const auto due = events(Millis{300'001});
+  ASSERT_EQ(due.size(), 2U);
+  EXPECT_EQ(std::get<EvictionStarted>(due[1]).purge_mode, "Gracefully");
+
+  history = {};
+  begin(R"({"decisionConditions": {"tolerationSeconds": -5}, "purgeMode": "Directly", "gracePeriodSeconds": 90})");
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  EXPECT_EQ(std::get<LookAgain>(decided().value()).at, history.now() + Millis{1}) << "never before it was observed";
+  EXPECT_EQ(std::get<EvictionStarted>(events(Millis{1})[1]).grace_seconds, 0) << "of Gracefully alone";
+}
+
+TEST_F(ApplicationFailover, TheProducerIsTheControllerOfTheBindingsKind_3_2_6) {
+  const auto producer = [](const ObjectKey& key) {
+    return application_failover::eviction_of(key, json(R"({"spec": {"clusters": [{"name": "m1"}]}})"), "m1", kNoon)
+        .producer;
+  };
+  EXPECT_EQ(producer(kBinding), "resource-binding-application-failover-controller");
+  EXPECT_EQ(producer({type::kClusterResourceBinding, "", "role"}),
+            "cluster-resource-binding-application-failover-controller");
 }
 
 TEST_F(ApplicationFailover, TheFoldMovesTheTargetToItsTask_2_6_1) {
