@@ -279,7 +279,7 @@ TEST_F(InsightTest, ChainAndDecisionsAnswerForOneObject) {
   EXPECT_EQ(answer("/shiplog/v1/decisions?kind=cm&name=settings")["items"].size(), 0U);
 }
 
-TEST_F(InsightTest, FailoversAreThoseOfAnObjectANamespaceOrTheFleet_3_2_7) {
+TEST_F(InsightTest, FailoversAreThoseOfAnObjectANamespaceOrTheFleet) {
   append("admin", {ObjectCreated{{type::kNamespace, "", "other"}, object_value({type::kNamespace, "", "other"})}});
   const auto fail_over = [&](const std::string& ns, const std::string& name) {
     const ObjectKey binding{type::kResourceBinding, ns, name + "-deployment"};

@@ -219,7 +219,7 @@ TEST_F(ApplicationFailover, BuildsTheTaskOfEachPurgeMode_3_2_6) {
   EXPECT_TRUE(task.suppress_deletion);
 }
 
-TEST_F(ApplicationFailover, ABindingWithoutTheFieldsHasUpstreamsDefaults_3_1) {
+TEST_F(ApplicationFailover, ABindingWithoutTheFieldsHasUpstreamsDefaults_3_2_4_3_2_6) {
   begin("{}");
   report("Unhealthy", "Healthy");
   history.accept(*decision_of(decided()));
