@@ -35,16 +35,17 @@ TEST(Evictions, ATenantNeitherReleasesNorHurriesThem_TN_38_TN_39) {
   grant("tenant", "admin");
   ASSERT_EQ(api().post(kClusters, json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Pull"}})")).status, 201);
   ASSERT_EQ(api()
-                .post(kBindings, json(R"({"metadata":{"name":"db-statefulset","namespace":"default"},"spec":{
-      "resource":{"apiVersion":"apps/v1","kind":"StatefulSet","namespace":"default","name":"db"},
-      "clusters":[{"name":"m1","replicas":1}],"gracefulEvictionTasks":[{"fromCluster":"m2","reason":"TaintUntolerated",
-      "producer":"TaintManager","purgeMode":"Directly"}]}})"))
+                .post("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
+                      json(R"({"metadata":{"name":"db"},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1",
+      "kind":"Deployment","name":"db"}],"placement":{}}})"))
                 .status,
             201);
+  ASSERT_EQ(api().post(kDeployments, deployment("db")).status, 201);
   const std::string released = R"({"metadata":{"annotations":{"eviction.shiplog.io/released":"true"}}})";
   const std::string cluster = kClusters + "/m1";
-  const std::string binding = kBindings + "/db-statefulset";
-  EXPECT_EQ(as("tenant", "GET", binding).status, 200) << "a tenant with all rights in the namespace";
+  const std::string binding = kBindings + "/db-deployment";
+  EXPECT_TRUE(eventually([&] { return as("tenant", "GET", binding).status == 200; }))
+      << "a tenant with all rights in the namespace";
 
   // The Cluster, whose annotation, taints and conditions decide.
   expect_failure(patch_as("tenant", cluster, released), 403, "Forbidden");

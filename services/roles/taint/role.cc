@@ -33,9 +33,10 @@ bool same_annotation(const Value& before, const Value& after, std::string_view n
   return annotation_of(before, name) == annotation_of(after, name);
 }
 
-/// Its application failovers wait for their turn with all evictions.
-bool takes_turns(const State& state, const Value& failover_record) {
-  return failover_record["timers"].size() > 0 && application_failover::evictions_take_turns(state);
+/// An application failover of the binding waits for its time, and then for its turn with all evictions.
+bool will_take_a_turn(const State& state, const ObjectKey& binding) {
+  return application_failover::evictions_take_turns(state) &&
+         state.value_of(failover_record_key(binding))["timers"].size() > 0;
 }
 
 /// The queue of evictions, in Karmada's metrics (OBS-7).
@@ -94,8 +95,7 @@ class TaintRole final : public Role {
       const bool replaced =
           before["spec"] != after["spec"] || !same_annotation(before, after, kAppliedPlacementAnnotation);
       if (replaced || evicting(after)) wake.push_back(change.object);
-      if (replaced && (on_tainted_cluster(state, after) ||
-                       takes_turns(state, state.value_of(failover_record_key(change.object))))) {
+      if (replaced && (on_tainted_cluster(state, after) || will_take_a_turn(state, change.object))) {
         wake.push_back(taint::evictions_key());
       }
     } else if (change.object.type == type::kWork) {
