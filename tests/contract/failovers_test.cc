@@ -56,12 +56,11 @@ TEST(Evictions, ATenantNeitherReleasesNorHurriesThem_TN_38_TN_39) {
                     R"({"metadata":{"name":"mine"},"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}})"),
                  403, "Forbidden");
   // The binding: where it is, what it tolerates, what its tasks report to have happened, what is reported of it.
-  for (
-      const char* merge :
-      {R"({"metadata":{"annotations":{"eviction.shiplog.io/released":"true"}}})",
-       R"({"metadata":{"annotations":{"policy.karmada.io/applied-placement":"{}"}}})",
-       R"({"spec":{"clusters":[{"name":"m3","replicas":1}]}})", R"({"spec":{"schedulePriority":{"priority":1000}}})",
-       R"({"spec":{"failover":{"application":{"decisionConditions":{"tolerationSeconds":0},"purgeMode":"Directly"}}}})"}) {
+  const std::vector<std::string> merges = {
+      released, R"({"metadata":{"annotations":{"policy.karmada.io/applied-placement":"{\"clusterTolerations\":[]}"}}})",
+      R"({"spec":{"clusters":[{"name":"m3","replicas":1}]}})", R"({"spec":{"schedulePriority":{"priority":1000}}})",
+      R"({"spec":{"failover":{"application":{"decisionConditions":{"tolerationSeconds":0},"purgeMode":"Directly"}}}})"};
+  for (const std::string& merge : merges) {
     expect_failure(patch_as("tenant", binding, merge), 403, "Forbidden", "is written by the control plane");
   }
   expect_failure(patch_as("tenant", binding + "/status", R"({"status":{"aggregatedStatus":[]}})"), 403, "Forbidden");
