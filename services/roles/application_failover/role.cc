@@ -41,7 +41,7 @@ class ApplicationFailoverRole final : public Role {
 
  private:
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
-    for (const ObjectKey& key : state.view<PlacementIndex>().on(cluster)) {
+    for (const ObjectKey& key : state.view<TargetIndex>().on(cluster)) {
       if (application_failover::concerns(state, key, state.value_of(key))) wake.push_back(key);
     }
   }

@@ -50,7 +50,7 @@ void add_for_taints(const State& state, UtcMillis now, DueEvictions& found) {
   for (const auto& [name, cluster] : state.clusters()) {
     if (!has_no_execute(cluster.taints)) continue;
     Verdicts verdicts{state.value_of({type::kCluster, "", name}), now};
-    for (const ObjectKey& key : state.view<PlacementIndex>().on(name)) {
+    for (const ObjectKey& key : state.view<TargetIndex>().on(name)) {
       const Value& binding = state.value_of(key);
       const EvictionVerdict* verdict = verdicts.of(binding);
       if (verdict == nullptr || deleting(binding)) continue;
@@ -66,7 +66,7 @@ void add_for_taints(const State& state, UtcMillis now, DueEvictions& found) {
 
 /// The key in the state that lives as long as it does; nullptr: the binding is not placed there.
 const ObjectKey* placed(const State& state, const ObjectKey& key, std::string_view cluster) {
-  const auto& bindings = state.view<PlacementIndex>().on(cluster);
+  const auto& bindings = state.view<TargetIndex>().on(cluster);
   const auto there = bindings.find(key);
   return there == bindings.end() ? nullptr : &*there;
 }

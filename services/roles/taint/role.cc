@@ -169,7 +169,7 @@ class TaintRole final : public Role {
   }
 
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
-    const auto& placed = state.view<PlacementIndex>().on(cluster);
+    const auto& placed = state.view<TargetIndex>().on(cluster);
     wake.insert(wake.end(), placed.begin(), placed.end());
   }
 

@@ -1,4 +1,4 @@
-#include "events/state/placement_index.h"
+#include "events/state/target_index.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@ Value on(std::initializer_list<const char*> clusters) {
   return Value::object({{"spec", Value::object({{"clusters", std::move(targets)}})}});
 }
 
-TEST(PlacementIndex, FollowsBindingsFromClusterToCluster) {
+TEST(TargetIndex, FollowsBindingsFromClusterToCluster) {
   const ObjectKey web{type::kResourceBinding, "default", "web"};
   const ObjectKey all{type::kClusterResourceBinding, "", "web"};
-  PlacementIndex index;
+  TargetIndex index;
   index.update(web, Value{}, on({"m1", "m2"}));
   index.update(all, Value{}, on({"m2"}));
   EXPECT_EQ(index.on("m1"), std::set<ObjectKey>{web});
@@ -24,10 +24,10 @@ TEST(PlacementIndex, FollowsBindingsFromClusterToCluster) {
   EXPECT_EQ(index.on("m3"), std::set<ObjectKey>{web});
   index.update(web, on({"m3", "m2"}), Value{});
   EXPECT_EQ(index.on("m2"), std::set<ObjectKey>{all});
-  PlacementIndex rebuilt;
+  TargetIndex rebuilt;
   rebuilt.update(all, Value{}, on({"m2"}));
   EXPECT_EQ(index, rebuilt) << "what is empty leaves nothing behind";
-  EXPECT_FALSE(PlacementIndex::wants(type::kWork));
+  EXPECT_FALSE(TargetIndex::wants(type::kWork));
 }
 
 }  // namespace

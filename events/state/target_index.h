@@ -12,11 +12,11 @@
 namespace shiplog {
 
 /// Which bindings of both kinds have a cluster among spec.clusters: what a taint or a lost cluster concerns.
-class PlacementIndex {
+class TargetIndex {
  public:
   static bool wants(std::string_view type) { return is_binding(type); }
   void update(const ObjectKey& binding, const Value& before, const Value& after);
-  bool operator==(const PlacementIndex&) const = default;
+  bool operator==(const TargetIndex&) const = default;
 
   /// Sorted by key.
   const std::set<ObjectKey>& on(std::string_view cluster) const;

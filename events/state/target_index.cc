@@ -1,8 +1,8 @@
-#include "events/state/placement_index.h"
+#include "events/state/target_index.h"
 
 namespace shiplog {
 
-void PlacementIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
+void TargetIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
   const Value& left = before["spec"]["clusters"];
   const Value& entered = after["spec"]["clusters"];
   if (left == entered) return;
@@ -15,7 +15,7 @@ void PlacementIndex::update(const ObjectKey& binding, const Value& before, const
   for (const Value& target : entered.items()) clusters_[target["name"].str()].insert(binding);
 }
 
-const std::set<ObjectKey>& PlacementIndex::on(std::string_view cluster) const {
+const std::set<ObjectKey>& TargetIndex::on(std::string_view cluster) const {
   static const std::set<ObjectKey> kNone;
   const auto found = clusters_.find(cluster);
   return found == clusters_.end() ? kNone : found->second;
