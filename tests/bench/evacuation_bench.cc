@@ -148,12 +148,12 @@ int main(int argc, char** argv) {
   figures.value("evacuation", "CPU of each, beside that among a tenth", all.evacuated.cpu / tenth.evacuated.cpu / 10,
                 "times");
   const size_t some = bindings / 10;
-  const std::string paced = std::to_string(some) + " evacuated at 50 a second";
-  Evacuated alone{some, 0, "50"};
+  const std::string paced = std::to_string(some) + " evacuated at 10 a second";
+  Evacuated alone{some, 0, "10"};
   alone.propagate();
   const Time by_themselves = alone.evacuate();
   figures.seconds("evacuation", paced, by_themselves);
-  Evacuated among{some, bindings, "50"};
+  Evacuated among{some, bindings, "10"};
   among.propagate();
   const Time in_a_fleet = among.evacuate();
   figures.seconds("evacuation", paced + ", " + std::to_string(bindings) + " stay elsewhere", in_a_fleet);

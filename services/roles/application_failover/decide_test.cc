@@ -370,6 +370,16 @@ TEST_F(ApplicationFailover, ALabelOfTheControlPlaneIsNeverTaken) {
   EXPECT_NE(made.error().message.find("this label belongs to the control plane"), std::string::npos);
 }
 
+TEST_F(ApplicationFailover, ABindingThatIsBeingDeletedIsLeftAlone) {
+  begin();
+  history.edit(kBinding, [](Value& binding) { binding.edit("metadata").set("finalizers", Value::array({"a/b"})); });
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  history.remove(kBinding);
+  ASSERT_TRUE(deleting(history.state().value_of(kBinding)));
+  EXPECT_TRUE(std::holds_alternative<Nothing>(decided(Millis{100'000}).value()));
+}
+
 TEST_F(ApplicationFailover, OlderJournalsAreNotActedOn) {
   history.object(kBinding, "{}");
   EXPECT_TRUE(std::holds_alternative<Nothing>(decided().value()));
