@@ -370,6 +370,16 @@ TEST_F(ApplicationFailover, ALabelOfTheControlPlaneIsNeverTaken) {
   EXPECT_NE(made.error().message.find("this label belongs to the control plane"), std::string::npos);
 }
 
+TEST_F(ApplicationFailover, AnEvictionFromBeforeARecoveryIsRefused) {
+  begin();
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  const auto due = decided(Millis{31'000});
+  ASSERT_EQ(decision_of(due)->events.size(), 2U);
+  report("Healthy", "Healthy");
+  EXPECT_TRUE(history.fold(decision_of(due)->events, decision_of(due)->expects).refusal);
+}
+
 TEST_F(ApplicationFailover, ABindingThatIsBeingDeletedIsLeftAlone) {
   begin();
   history.edit(kBinding, [](Value& binding) { binding.edit("metadata").set("finalizers", Value::array({"a/b"})); });
@@ -435,6 +445,19 @@ TEST_F(ApplicationFailoverRoleTest, ATimerThatRanOutDuringAnOutageIsActedOnAtThe
   stage.run(Millis{100'000});
   EXPECT_EQ(tasks(), 0U);
   stage.add(make_application_failover_role());
+  stage.run(Millis{100});
+  EXPECT_EQ(tasks(), 1U);
+}
+
+TEST_F(ApplicationFailoverRoleTest, FollowsTheStatusAndThePolicyOfTheBinding_3_2_4) {
+  stage.run(Millis{1000});
+  report("Unhealthy");
+  stage.run(Millis{5000});
+  EXPECT_EQ(stage.count<FailoverTimerStarted>(), 1U);
+  EXPECT_EQ(tasks(), 0U);
+  Value hasty = stage.state().value_of(kBinding);
+  hasty.edit("spec").edit("failover").edit("application").edit("decisionConditions").set("tolerationSeconds", 3);
+  stage.put(kBinding, hasty);
   stage.run(Millis{100});
   EXPECT_EQ(tasks(), 1U);
 }

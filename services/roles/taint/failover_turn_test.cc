@@ -13,6 +13,7 @@
 #include "services/roles/taint/decide.h"
 #include "services/roles/taint/role.h"
 #include "services/runtime/metrics.h"
+#include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -169,6 +170,20 @@ TEST_F(FailoverTurn, AWorkloadThatRecoversWhileItWaitsStays) {
   stage.run(Millis{300'000});
   EXPECT_EQ(tasks(all[1]).size(), 0U);
   EXPECT_FALSE(counts_down(all[1], "m1"));
+}
+
+TEST_F(FailoverTurn, AnEvictionFromBeforeARecoveryIsRefused) {
+  options("1000", {"evictions=5"});
+  stage.stop("taint");
+  const ObjectKey key = place("a", {"m1"});
+  unhealthy({key});
+  stage.run(Millis{31'000});
+  const auto due = taint::decide(stage.state(), taint::evictions_key(), stage.now());
+  const Decision* decision = decision_of(due);
+  ASSERT_NE(decision, nullptr);
+  report(key, "Healthy");
+  EXPECT_TRUE(stage.write(decision->events, decision->expects).refusal);
+  EXPECT_EQ(tasks(key).size(), 0U);
 }
 
 TEST_F(FailoverTurn, AReleasedClusterIsLeftWithoutBudget) {
