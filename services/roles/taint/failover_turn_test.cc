@@ -1,4 +1,5 @@
 // Evictions of application failover in the turn of all evictions (decision 0073), and the queue that waits.
+#include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -128,6 +129,29 @@ TEST_F(FailoverTurn, WithABudgetEachCountsAndTheRestWaits) {
   EXPECT_EQ(tasks(all[2])[0]["reason"], Value{"ApplicationFailure"});
   EXPECT_FALSE(counts_down(all[2], "m2"));
   EXPECT_EQ(stage.count<FailoverTimerStopped>(), 3U);
+  for (const Stage::Folding& one : stage.history()) {
+    const auto has = [&]<class E>(E*) {
+      return std::ranges::any_of(one.entry.events, [](const Event& event) { return std::holds_alternative<E>(event); });
+    };
+    EXPECT_EQ(has(static_cast<EvictionStarted*>(nullptr)), has(static_cast<FailoverTimerStopped*>(nullptr)))
+        << "its timer stops with the same entry";
+  }
+}
+
+TEST_F(FailoverTurn, ATimerAloneEvictsNothing) {
+  options("1000", {"evictions=5"});
+  const ObjectKey recovered = place("a", {"m1"});
+  const ObjectKey unwatched = place("b", {"m1"});
+  unhealthy({recovered, unwatched});
+  stage.run(Millis{1000});
+  stage.stop("application-failover");  // the timers stay
+  report(recovered, "Healthy");
+  Value changed = stage.state().value_of(unwatched);
+  changed.edit("spec").set("propagateDeps", false);
+  stage.put(unwatched, changed);
+  stage.run(Millis{60'000});
+  EXPECT_TRUE(counts_down(recovered, "m1") && counts_down(unwatched, "m1"));
+  EXPECT_EQ(evicted(), 0U);
 }
 
 TEST_F(FailoverTurn, TaintsAndApplicationFailoverSpendOneBudgetByPriority) {
@@ -228,7 +252,7 @@ TEST_F(FailoverTurn, AShorterTolerationCountsAtOnce) {
 }
 
 TEST_F(FailoverTurn, WhatIsTaintedAndUnhealthyLeavesOnce) {
-  options("1000", {"evictions=1", "window=1m"});
+  options("1000", {"evictions=5"});
   const std::vector<ObjectKey> all{place("a", {"m1"}), place("b", {"m1"})};
   unhealthy(all);
   stage.run(Millis{29'000});
@@ -237,11 +261,12 @@ TEST_F(FailoverTurn, WhatIsTaintedAndUnhealthyLeavesOnce) {
   stage.run(Millis{2000});
   stage.add(make_taint_role());
   stage.run(Millis{100});
-  ASSERT_EQ(evicted(), 1U);
-  EXPECT_EQ(tasks(all[0])[0]["reason"], Value{"TaintUntolerated"});
-  EXPECT_FALSE(counts_down(all[0], "m1"));
-  stage.run(Millis{65'000});
   EXPECT_EQ(evicted(), 2U);
+  for (const ObjectKey& key : all) {
+    ASSERT_EQ(tasks(key).size(), 1U);
+    EXPECT_EQ(tasks(key)[0]["reason"], Value{"TaintUntolerated"});
+    EXPECT_FALSE(counts_down(key, "m1"));
+  }
 }
 
 TEST_F(FailoverTurn, StateThatCannotBePreservedSpendsNoBudget_3_4_3) {
