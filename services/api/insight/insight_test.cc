@@ -320,7 +320,7 @@ TEST_F(InsightTest, FailoversAreThoseOfAnObjectANamespaceOrTheFleet) {
   EXPECT_EQ(one["preservedLabels"]["job-id"].str(), "a1");
   EXPECT_EQ(one["to"][0]["cluster"].str(), "m2");
   EXPECT_EQ(one["unplaced"].as_int(), 0);
-  EXPECT_EQ(one["endedBecause"].str(), "the remaining clusters are healthy");
+  EXPECT_EQ(one["endedBecause"].str(), "from m1: the remaining clusters are healthy");
   EXPECT_EQ(one["durationMillis"].as_int(), 120'000) << "an entry a minute";
 
   const auto names = [&](const std::string& query) {
