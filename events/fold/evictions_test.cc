@@ -51,12 +51,35 @@ TEST(EvictionRecord, CountsEvictionsForTaintsFromVersion7On) {
 
   EvictionHistory history{7};
   EXPECT_FALSE(history.evict("m1", "resource-binding-application-failover-controller").refusal);
-  EXPECT_TRUE(history.record().is_null()) << "those of another producer have neither rate nor budget";
+  EXPECT_TRUE(history.record().is_null()) << "those of another producer have no rate, and a budget only if one is set";
   EXPECT_FALSE(history.evict("m2", kTaintManager).refusal);
   EXPECT_EQ(history.record()["window"][0]["evictions"], Value{1});
   EXPECT_EQ(history.record()["clusters"]["m2"], Value{history.now.value});
   EXPECT_TRUE(history.evict("m2", kTaintManager).refusal) << "it is not placed there any more";
   EXPECT_EQ(history.record()["window"][0]["evictions"], Value{1}) << "what is refused is not counted";
+}
+
+TEST(EvictionRecord, CountsAllEvictionsWhileThereIsABudget) {
+  EvictionHistory history{7};
+  history.put({OptionsSet{{{"eviction-budget", {"evictions=5"}}}}});
+  EXPECT_FALSE(history.evict("m1", "resource-binding-application-failover-controller").refusal);
+  EXPECT_EQ(history.record()["window"][0]["evictions"], Value{1});
+  history.put({OptionsSet{{{"eviction-budget", {}}}}});
+  EXPECT_FALSE(history.evict("m2", "resource-binding-application-failover-controller").refusal);
+  EXPECT_EQ(history.record()["window"][0]["evictions"], Value{1});
+}
+
+TEST(EvictionTask, AClusterHasOneAtMostAndTheOldOneStays_2_6_2) {
+  EvictionHistory history{7};
+  history.evict("m1", "first");
+  const Value first = history.state.value_of(history.web)["spec"]["gracefulEvictionTasks"];
+  Value back = history.state.value_of(history.web);
+  back.edit("spec").edit("clusters").push_back(Value::object({{"name", "m1"}}));
+  ASSERT_FALSE(history.put({ObjectUpdated{history.web, back}}).refusal);
+  EXPECT_FALSE(history.evict("m1", "second").refusal);
+  const Value& spec = history.state.value_of(history.web)["spec"];
+  EXPECT_EQ(spec["gracefulEvictionTasks"], first);
+  EXPECT_EQ(spec["clusters"].size(), 1U) << "it is no target any more";
 }
 
 TEST(EvictionRecord, HandOverIsForgottenWithTheTaskUnlessTheOldCopyMayRun) {

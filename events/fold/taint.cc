@@ -67,7 +67,7 @@ Applied apply(Staged& staged, const EvictionStarted& event) {
     return refusal_about(event.binding, ErrorCode::kConflict, "is not placed on " + event.cluster);
   }
   const Value leaving = *target;
-  if (staged.state().fold_version() >= 7 && event.producer == kTaintManager) {
+  if (staged.state().fold_version() >= 7 && counts_for_budget(staged.state().options(), event.producer)) {
     if (auto refused = count_eviction(staged, event.cluster)) return refused;
   }
   return edit(staged, event.binding, [&](Value& binding) {

@@ -7,6 +7,11 @@
 
 namespace shiplog {
 
+bool unreachable(const Value& cluster) {
+  const Value& ready = condition_of(cluster, "Ready");
+  return ready["status"].as_string() == "Unknown" || ready["reason"].as_string() == "ClusterNotReachable";
+}
+
 std::string reported_health(const Value& work, const Value& resource) {
   for (const Value& status : work["status"]["manifestStatuses"].items()) {
     const Value& identifier = status["identifier"];

@@ -15,6 +15,9 @@ inline constexpr Millis kGracefulEvictionTimeout{10 * 60 * 1000};
 /// Condition of a Cluster: the eviction budget lets no more workloads leave it for now.
 inline constexpr const char* kEvictionsPausedCondition = "EvictionsPaused";
 
+/// A Cluster answers nothing, which need not be its own fault: what was reported from there is out of date.
+bool unreachable(const Value& cluster);
+
 /// The health of an object on a member, as the Work reports it; empty: it is not reported. `resource`: spec.resource of
 /// the binding.
 std::string reported_health(const Value& work, const Value& resource);

@@ -35,6 +35,10 @@ bool evacuated(const EvictionBudget& budget, int64_t last, UtcMillis now) {
 
 ObjectKey eviction_record_key() { return {kEvictionRecordType, "", "fleet"}; }
 
+bool counts_for_budget(const FleetOptions& options, const std::string& producer) {
+  return producer == kTaintManager || !options.eviction_budget.empty();
+}
+
 Value with_eviction(Value record, const FleetOptions& options, const std::string& cluster, UtcMillis now) {
   const EvictionBudget budget = eviction_budget_of(options);
   const int64_t level = level_at(record, eviction_rate_of(options), now);

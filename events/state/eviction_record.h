@@ -12,10 +12,12 @@ namespace shiplog {
 
 class State;
 
-/// Producer of the evictions for taints: those that are paced and have a budget.
+/// Producer of the evictions for taints: those that are always paced.
 inline constexpr const char* kTaintManager = "TaintManager";
+/// Whether rate and budget count an eviction: those for taints, and with --eviction-budget all.
+bool counts_for_budget(const FleetOptions& options, const std::string& producer);
 
-/// The recent evictions for taints, in an internal object: with the time at hand it decides when there may be more. Its
+/// The recent evictions that count, in an internal object: with the time at hand it decides when there may be more. Its
 /// size is bounded: a window is counted in parts.
 ///   {level, at, window: [{from, evictions}], clusters: {NAME: last}}, times in ms
 /// `level`: evictions, in millionths, that --resource-eviction-rate had not yet made up for at `at`.

@@ -6,6 +6,7 @@
 #include "events/explain/placement_facts.h"
 #include "events/explain/policy_facts.h"
 #include "events/state/binding.h"
+#include "services/roles/taint/decide.h"
 
 namespace shiplog {
 namespace {
@@ -69,8 +70,11 @@ DecisionMetrics::DecisionMetrics(std::function<bool(std::string_view role)> acti
   preemptions_ = by_result<ResultCounters>(preemptions);
   binding_seconds_ = by_result<ResultDurations>(binding_seconds);
   work_seconds_ = by_result<ResultDurations>(work_seconds);
-  evictions_ = {evictions.with({"taint", "success"}), evictions.with({"taint", "error"})};
-  eviction_seconds_ = eviction_seconds.with({"taint"});
+  for (const auto& [type, name] : {std::pair{type::kResourceBinding, "binding-eviction"},
+                                   std::pair{type::kClusterResourceBinding, "cluster-binding-eviction"}}) {
+    evictions_of(type) = {{evictions.with({name, "success"}), evictions.with({name, "error"})},
+                          eviction_seconds.with({name})};
+  }
 }
 
 void DecisionMetrics::on_folded(const State& /*state*/, const DecodedRecord& record, const Folded& folded) {
@@ -88,8 +92,9 @@ void DecisionMetrics::count(std::string_view role, const Event& event) {
     policy_attempts_.add(false);
     if (step_of<PolicyPreempted>(bound->why) != nullptr) preemptions_.add(false);
   } else if (const auto* evicted = std::get_if<EvictionStarted>(&event); evicted != nullptr && role == "taint") {
-    evictions_.add(false);
-    decided_[evicted->binding] = {};
+    EvictionMeters& meters = evictions_of(evicted->binding.type);
+    meters.count.add(false);
+    meters.begun = true;
   }
 }
 
@@ -100,6 +105,22 @@ void DecisionMetrics::count_schedule(const ObjectKey& key, double seconds, const
   const ScheduleMeters& meters = schedules_[decision.refused || error != nullptr][decision.scaled];
   meters.attempts.add();
   meters.seconds.observe(seconds);
+}
+
+DecisionMetrics::EvictionMeters& DecisionMetrics::evictions_of(std::string_view binding_type) {
+  return evictions_[binding_type == type::kResourceBinding ? 1 : 0];
+}
+
+void DecisionMetrics::count_evictions(const ObjectKey& key, double seconds, const Error* error) {
+  if (is_binding(key.type)) {  // it shows whether an eviction can begin
+    if (error == nullptr) return;
+    evictions_of(key.type).count.add(true);
+    evictions_of(key.type).seconds.observe(seconds);
+  } else if (key == taint::evictions_key()) {
+    for (EvictionMeters& meters : evictions_) {
+      if (std::exchange(meters.begun, false)) meters.seconds.observe(seconds);
+    }
+  }
 }
 
 void DecisionMetrics::on_step(std::string_view role, const ObjectKey& key, double seconds, const Error* error) {
@@ -113,9 +134,8 @@ void DecisionMetrics::on_step(std::string_view role, const ObjectKey& key, doubl
     work_seconds_.observe(seconds, failed);
   } else if (role == "dispatcher" && is_binding(key.type)) {
     binding_seconds_.observe(seconds, failed);
-  } else if (role == "taint" && is_binding(key.type)) {
-    if (failed) evictions_.add(true);
-    if (!decided_.extract(key).empty() || failed) eviction_seconds_.observe(seconds);
+  } else if (role == "taint") {
+    count_evictions(key, seconds, error);
   }
 }
 

@@ -34,19 +34,27 @@ class DecisionMetrics final : public Observer {
     bool refused = false;  ///< no cluster was found
     bool scaled = false;   ///< the replicas had changed, nothing else
   };
+  /// Of upstream's queue for ResourceBindings, and of that for ClusterResourceBindings.
+  struct EvictionMeters {
+    ResultCounters count;
+    metrics::Histogram seconds;
+    bool begun = false;  ///< in the step that runs
+  };
   struct ScheduleMeters {
     metrics::Counter attempts;
     metrics::Histogram seconds;
   };
   void count(std::string_view role, const Event& event);
   void count_schedule(const ObjectKey& key, double seconds, const Error* error);
+  void count_evictions(const ObjectKey& key, double seconds, const Error* error);
+  EvictionMeters& evictions_of(std::string_view binding_type);
 
   std::function<bool(std::string_view role)> acting_;
   std::map<ObjectKey, FoldedDecision> decided_;  ///< of keys whose step has not ended yet
   ScheduleMeters schedules_[2][2];               ///< by refused, scaled
-  ResultCounters policy_attempts_, preemptions_, evictions_;
+  ResultCounters policy_attempts_, preemptions_;
   ResultDurations policy_seconds_, binding_seconds_, work_seconds_;
-  metrics::Histogram eviction_seconds_;
+  EvictionMeters evictions_[2];  ///< by whether the binding has a namespace
 };
 
 }  // namespace shiplog

@@ -6,6 +6,7 @@
 
 #include "events/explain/placement_facts.h"
 #include "events/explain/policy_facts.h"
+#include "services/roles/taint/decide.h"
 
 namespace shiplog {
 namespace {
@@ -100,16 +101,39 @@ TEST_F(DecisionMetricsTest, StepsOfTheDispatcherAreDurationsByResult) {
   EXPECT_EQ(value_of(R"(binding_sync_work_duration_seconds_count{result="success"})"), bindings + 1);
 }
 
-TEST_F(DecisionMetricsTest, EvictionsAreCountedWhenTheyBegin) {
-  const double begun = value_of(R"(eviction_processing_total{name="taint",result="success"})");
-  const double steps = value_of(R"(eviction_processing_latency_seconds_count{name="taint"})");
+TEST_F(DecisionMetricsTest, EvictionsAreCountedByQueueWhenTheyBegin_OBS_7) {
+  const auto total = [](const std::string& name, const std::string& result) {
+    return value_of("eviction_processing_total{name=\"" + name + "\",result=\"" + result + "\"}");
+  };
+  const auto steps = [](const std::string& name) {
+    return value_of("eviction_processing_latency_seconds_count{name=\"" + name + "\"}");
+  };
+  const double begun = total("binding-eviction", "success");
+  const double failed = total("binding-eviction", "error");
+  const double observed = steps("binding-eviction");
+  const double others = total("cluster-binding-eviction", "success");
   EvictionStarted evicted;
   evicted.binding = kBinding;
   fold("taint", evicted);
-  metrics_.on_step("taint", kBinding, 0.01, nullptr);
-  metrics_.on_step("taint", kBinding, 0.01, nullptr);  // nothing began
-  EXPECT_EQ(value_of(R"(eviction_processing_total{name="taint",result="success"})"), begun + 1);
-  EXPECT_EQ(value_of(R"(eviction_processing_latency_seconds_count{name="taint"})"), steps + 1);
+  evicted.cluster = "m2";
+  fold("taint", evicted);
+  metrics_.on_step("taint", kBinding, 0.01, nullptr);  // of the task that has ended
+  EXPECT_EQ(steps("binding-eviction"), observed);
+  metrics_.on_step("taint", taint::evictions_key(), 0.01, nullptr);
+  metrics_.on_step("taint", taint::evictions_key(), 0.01, nullptr);  // nothing began
+  EXPECT_EQ(total("binding-eviction", "success"), begun + 2);
+  EXPECT_EQ(steps("binding-eviction"), observed + 1);
+  EXPECT_EQ(steps("cluster-binding-eviction"), 0);
+  metrics_.on_step("taint", kBinding, 0.01, &kError);
+  EXPECT_EQ(total("binding-eviction", "error"), failed + 1);
+
+  evicted.binding = {type::kClusterResourceBinding, "", "role"};
+  fold("taint", evicted);
+  metrics_.on_step("taint", taint::evictions_key(), 0.01, nullptr);
+  EXPECT_EQ(total("cluster-binding-eviction", "success"), others + 1);
+  EXPECT_EQ(steps("cluster-binding-eviction"), 1);
+  fold("application-failover", evicted);
+  EXPECT_EQ(total("cluster-binding-eviction", "success"), others + 1) << "it has been in no queue";
 }
 
 }  // namespace

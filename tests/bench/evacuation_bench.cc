@@ -2,7 +2,8 @@
 // all roles that take part, on the real state and fold. Rate and budget permit it at once; time between the steps
 // (journal, network) is virtual and not counted. Evacuating a tenth is the baseline: the ratio of the times for each
 // binding shows whether the cost depends on what moves or on its square. The first propagation of the same bindings is
-// the other one: what the machine needs to place them at all.
+// the other one: what the machine needs to place them at all. A cluster of a large fleet that is evacuated at a rate,
+// one eviction after the other, shows what the workloads cost that have nothing to do with it.
 //   evacuation_bench [--bindings=5000] [--json=FILE]
 
 #include <cstdio>
@@ -29,13 +30,15 @@ namespace {
 /// A fleet whose Deployments each run in one of two clusters: in m1, as long as it is there.
 class Evacuated {
  public:
-  explicit Evacuated(size_t bindings) : bindings_{bindings} {
+  /// `elsewhere`: so many more run in m3, and stay.
+  explicit Evacuated(size_t bindings, size_t elsewhere = 0, const char* rate = "100000") : bindings_{bindings} {
     stage_.keeps_history = false;
     stage_.write({FoldVersionActivated{kFoldVersion}});
     stage_.write({FeatureGatesSet{{"Failover"}}, OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}},
                                                              {"eviction-budget", {"evictions=100000"}},
-                                                             {"resource-eviction-rate", {"100000"}}}}});
+                                                             {"resource-eviction-rate", {rate}}}}});
     join("m1");
+    join("m3");
     stage_.add(make_binder_role());
     stage_.add(make_scheduler_role());
     stage_.add(make_dispatcher_role(stage_.members()));
@@ -47,16 +50,18 @@ class Evacuated {
             "namespace":"default","generation":1},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1",
             "kind":"Deployment"}],"placement":{"clusterAffinity":{"clusterNames":["m1","m2"]},
             "spreadConstraints":[{"spreadByField":"cluster","minGroups":1,"maxGroups":1}]}}})")));
+    put({type::kNamespace, "", "elsewhere"}, testing::namespace_object("elsewhere"));
+    put({"propagationpolicies.policy.karmada.io", "elsewhere", "all"},
+        or_exit(parse_json(
+            R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":"all",
+            "namespace":"elsewhere","generation":1},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1",
+            "kind":"Deployment"}],"placement":{"clusterAffinity":{"clusterNames":["m3"]}}}})")));
+    create("elsewhere", elsewhere, "m3");
   }
 
   Time propagate() {
     const Time start = Time::now();
-    for (size_t i = 0; i < bindings_; ++i) {
-      const std::string name = "web-" + std::to_string(i);
-      put({"deployments.apps", "default", name}, testing::deployment("default", name, 2));
-      if (i % 100 == 99) stage_.run(Millis{100});
-    }
-    wait_for("m1");
+    create("default", bindings_, "m1");
     return Time::now().since(start);
   }
 
@@ -68,7 +73,7 @@ class Evacuated {
     const Time start = Time::now();
     stage_.write({ClusterConditionChanged{testing::cluster_key("m1"), "Ready", "False", "ClusterNotReachable", ""},
                   TaintAdded{testing::cluster_key("m1"), {"dead", "", "NoExecute"}, "by hand"}});
-    wait_for("m2");
+    wait_for("m2", bindings_);
     virtual_ = stage_.now() - began;
     return Time::now().since(start);
   }
@@ -89,8 +94,16 @@ class Evacuated {
   void put(const ObjectKey& key, Value value) {
     if (const Folded folded = stage_.put(key, std::move(value)); folded.refusal) give_up(folded.refusal->reason);
   }
-  void wait_for(const std::string& cluster) {
-    for (int step = 0; stage_.members().member(cluster).objects().size() < bindings_; ++step) {
+  void create(const std::string& ns, size_t count, const std::string& cluster) {
+    for (size_t i = 0; i < count; ++i) {
+      const std::string name = "web-" + std::to_string(i);
+      put({"deployments.apps", ns, name}, testing::deployment(ns, name, 2));
+      if (i % 100 == 99) stage_.run(Millis{100});
+    }
+    wait_for(cluster, count);
+  }
+  void wait_for(const std::string& cluster, size_t count) {
+    for (int step = 0; stage_.members().member(cluster).objects().size() < count; ++step) {
       if (step == 100'000) give_up("not everything arrives in " + cluster);
       stage_.run(Millis{1});
     }
@@ -134,6 +147,17 @@ int main(int argc, char** argv) {
   const Measured all = measure(figures, bindings);
   figures.value("evacuation", "CPU of each, beside that among a tenth", all.evacuated.cpu / tenth.evacuated.cpu / 10,
                 "times");
+  const size_t some = bindings / 10;
+  const std::string paced = std::to_string(some) + " evacuated at 10 a second";
+  Evacuated alone{some, 0, "10"};
+  alone.propagate();
+  const Time by_themselves = alone.evacuate();
+  figures.seconds("evacuation", paced, by_themselves);
+  Evacuated among{some, bindings, "10"};
+  among.propagate();
+  const Time in_a_fleet = among.evacuate();
+  figures.seconds("evacuation", paced + ", " + std::to_string(bindings) + " stay elsewhere", in_a_fleet);
+  figures.value("evacuation", "CPU of the latter, beside the former", in_a_fleet.cpu / by_themselves.cpu, "times");
   figures.value("evacuation", "CPU of all, beside their first propagation", all.evacuated.cpu / all.propagated.cpu,
                 "times");
   return 0;

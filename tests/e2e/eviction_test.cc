@@ -104,8 +104,12 @@ TEST_F(EvictionsEndToEnd, TheBudgetPausesThemUntilAnOperatorReleasesTheCluster) 
   EXPECT_TRUE(eventually([&] { return paused("member1") == "True EvictionBudgetExhausted"; })) << paused("member1");
   EXPECT_EQ(evicting(), 2);
   EXPECT_TRUE(has_event("Cluster", "member1", "EvictionsPaused"));
-  EXPECT_NE(api_->get("/metrics", "text/plain").body.find("cluster_evictions_paused{member_cluster=\"member1\"} 1"),
-            std::string::npos);
+  const std::string metrics = api_->get("/metrics", "text/plain").body;
+  for (const char* series :
+       {R"(cluster_evictions_paused{member_cluster="member1"} 1)", R"(eviction_queue_depth{name="binding-eviction"} 3)",
+        R"(eviction_kind_total{member_cluster="member1",resource_kind="Deployment"} 3)"}) {
+    EXPECT_NE(metrics.find(series), std::string::npos) << series;
+  }
 
   // The pause is in the journal: a restart does not release it.
   fleet_.kill("plane");
@@ -122,7 +126,7 @@ TEST_F(EvictionsEndToEnd, TheBudgetPausesThemUntilAnOperatorReleasesTheCluster) 
   EXPECT_EQ(holders(kDeployment + "a"), "member1") << "no other cluster fits, and it runs";
 }
 
-TEST_F(EvictionsEndToEnd, OptionsThatMakeNoSenseAreRefusedWithASentence) {
+TEST_F(EvictionsEndToEnd, OptionsThatMakeNoSenseAreRefusedWithASentence_2_2_1_2_5_8) {
   const std::string program = std::string{SHIPLOG_BUILT} + "/shiplogd";
   const auto error_of = [&](const std::string& option) {
     return run({program, "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "", kPatience);
@@ -131,7 +135,15 @@ TEST_F(EvictionsEndToEnd, OptionsThatMakeNoSenseAreRefusedWithASentence) {
   const auto modes = run({program, "serve", "--data-dir=" + fleet_.path("none"), "--enable-no-execute-taint-eviction",
                           "--no-execute-taint-eviction-purge-mode=Never"},
                          {}, "", kPatience);
-  EXPECT_TRUE(modes.says("Gracefully or Directly is expected")) << modes;  // 2.5.8
+  EXPECT_TRUE(modes.says("Gracefully or Directly is expected")) << modes;
+  const auto dormant = run({program, "serve", "--data-dir=" + fleet_.path("none"),
+                            "--no-execute-taint-eviction-purge-mode=Never", "--resource-eviction-rate=-1"},
+                           {}, "", kPatience);
+  EXPECT_TRUE(dormant.says("--resource-eviction-rate")) << "without evictions the mode is not looked at: " << dormant;
+  for (const char* other :
+       {"--eviction-rate=1", "--secondary-resource-eviction-rate=0.1", "--unhealthy-cluster-threshold=0.5"}) {
+    EXPECT_TRUE(error_of(other).says("The following argument was not expected")) << "there is one rate: " << other;
+  }
   EXPECT_TRUE(error_of("--eviction-budget=pace=3").says("--eviction-budget: \"pace=3\": evictions=N"));
 }
 

@@ -112,5 +112,107 @@ TEST_F(ApplicationFailoverE2e, AKillInTheMiddleOfATolerationNeitherLosesNorResta
   EXPECT_GT(waited, 8000);
 }
 
+/// A kind of which no controller of a member knows: what its status is, and when, is up to the test.
+class PreservedStateE2e : public ApplicationFailoverE2e {
+ protected:
+  std::vector<std::string> options() const override { return {"--feature-gates=StatefulFailoverInjection=true"}; }
+
+  void SetUp() override {
+    ApplicationFailoverE2e::SetUp();
+    // Without a status the script fails: a new copy is Unknown, and no timer runs.
+    apply(R"(apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: streams.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Stream, plural: streams, singular: stream}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterPropagationPolicy
+metadata: {name: streams}
+spec:
+  resourceSelectors: [{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: streams.example.com}]
+  placement: {}
+---
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterCustomization
+metadata: {name: streams}
+spec:
+  target: {apiVersion: example.com/v1, kind: Stream}
+  customizations:
+    healthInterpretation:
+      luaScript: |
+        function InterpretHealth(o)
+          return o.status.state == "RUNNING"
+        end
+)");
+    // Only where the kind is reported to be served it can be placed.
+    for (const std::string& member : kMembers) {
+      EXPECT_TRUE(eventually([&] {
+        const Value cluster = api_->get("/apis/cluster.karmada.io/v1alpha1/clusters/" + member).json;
+        return to_json(cluster["status"]["apiEnablements"]).find("example.com/v1") != std::string::npos;
+      })) << member;
+    }
+  }
+  std::string label_in(const std::string& member) {
+    return fleet_.api(member).get(kStream).json["metadata"]["labels"]["example.io/job-id"].str();
+  }
+  void report(const std::string& member, const std::string& status) {
+    fleet_.kubectl_ok(
+        {"patch", "stream", "orders", "--subresource=status", "--type=merge", "-p", R"({"status":)" + status + "}"}, {},
+        member);
+  }
+
+  const std::string kStream = "/apis/example.com/v1/namespaces/default/streams/orders";
+};
+
+TEST_F(PreservedStateE2e, ASecondFailoverBeforeItWasHealthyKeepsTheState_3_4_4_3_4_5) {  // upstream issue 6232
+  apply(R"(apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: orders}
+spec:
+  resourceSelectors: [{apiVersion: example.com/v1, kind: Stream, name: orders}]
+  placement:
+    clusterAffinities:
+    - {affinityName: one, clusterNames: [member1]}
+    - {affinityName: two, clusterNames: [member2]}
+    - {affinityName: three, clusterNames: [member3]}
+  propagateDeps: true
+  failover:
+    application:
+      decisionConditions: {tolerationSeconds: 1}
+      purgeMode: Directly
+      statePreservation: {rules: [{aliasLabelName: example.io/job-id, jsonPath: "{ .jobID }"}]}
+---
+apiVersion: example.com/v1
+kind: Stream
+metadata: {name: orders}
+spec: {parallelism: 2}
+)");
+  expect_holders(kStream, "member1");
+  report("member1", R"({"state":"FAILED","jobID":"a1"})");
+  expect_holders(kStream, "member2");
+  EXPECT_TRUE(eventually([&] { return label_in("member2") == "a1"; })) << label_in("member2");
+
+  // It fails as well, and has an id under which nothing was saved.
+  report("member2", R"({"state":"FAILED","jobID":"b2"})");
+  expect_holders(kStream, "member3");
+  EXPECT_TRUE(eventually([&] { return label_in("member3") == "a1"; })) << label_in("member3");
+
+  report("member3", R"({"state":"RUNNING","jobID":"c3"})");
+  EXPECT_TRUE(eventually([&] {
+    return api_->get(kBindings + "orders-stream").json["spec"]["gracefulEvictionTasks"].is_null();
+  })) << to_json(api_->get(kBindings + "orders-stream").json["spec"]);
+  EXPECT_TRUE(eventually([&] { return label_in("member3").empty(); })) << "3.4.6: it has its own state now";
+  EXPECT_EQ(entries("EvictionStarted").size(), 2U);
+}
+
 }  // namespace
 }  // namespace shiplog::e2e

@@ -122,7 +122,9 @@ class MetricsTest : public ::testing::Test {
 TEST_F(MetricsTest, ProcessesExportWhatTheReferenceListsAndDashboardsUse) {
   const std::string any = "127.0.0.1:0";
   fleet_.serve("plane", {"--metrics-bind-address=" + any, "--health-probe-bind-address=" + any,
-                         "--enable-scheduler-estimator", "--scheduler-estimator-timeout=2000"});
+                         "--enable-scheduler-estimator", "--scheduler-estimator-timeout=2000",
+                         "--feature-gates=Failover=true", "--enable-no-execute-taint-eviction",
+                         "--eviction-budget=evictions=0"});
   const ApiClient api = fleet_.api();
   for (const char* name : {"member1", "member2"}) {
     fleet_.join(name);
@@ -162,6 +164,13 @@ spec:
   fleet_.kubectl_ok({"delete", "deployment", "web"});
   EXPECT_TRUE(eventually([&] { return fleet_.api("member1").get(in_member).status == 404; }));
   EXPECT_EQ(api.get("/feeds/all?follow=false").status, 200);
+  // An eviction that waits.
+  apply(deployment_manifest("stays", 2, "nginx:1.27"));
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.api("member1").get("/apis/apps/v1/namespaces/default/deployments/stays").status == 200;
+  }));
+  fleet_.kubectl_ok({"patch", "cluster", "member1", "--type=merge", "-p",
+                     R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})"});
 
   const FamilyTexts promised = documented();
   ASSERT_GT(promised.size(), 70U);

@@ -279,6 +279,63 @@ TEST_F(InsightTest, ChainAndDecisionsAnswerForOneObject) {
   EXPECT_EQ(answer("/shiplog/v1/decisions?kind=cm&name=settings")["items"].size(), 0U);
 }
 
+TEST_F(InsightTest, FailoversAreThoseOfAnObjectANamespaceOrTheFleet) {
+  append("admin", {ObjectCreated{{type::kNamespace, "", "other"}, object_value({type::kNamespace, "", "other"})}});
+  const auto fail_over = [&](const std::string& ns, const std::string& name) {
+    const ObjectKey binding{type::kResourceBinding, ns, name + "-deployment"};
+    Value made = object_value(binding);
+    made.set("spec", must(parse_json(R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":")" + ns +
+                                     R"(","name":")" + name + R"("},"clusters":[{"name":"m1","replicas":3}]})")));
+    EvictionStarted started;
+    started.binding = binding;
+    started.cluster = "m1";
+    started.reason = "ApplicationFailure";
+    started.message = "the workload has been Unhealthy";
+    started.producer = "resource-binding-application-failover-controller";
+    started.purge_mode = "Directly";
+    started.preserved_labels = Value::object({{"job-id", "a1"}});
+    PlacementDecided placed;
+    placed.binding = binding;
+    placed.targets = {{"m2", 3}};
+    append("", {BindingPut{binding, made, {}}});
+    append("", {started});
+    append("", {placed});
+    append("", {EvictionFinished{binding, "m1", "the remaining clusters are healthy"}});
+  };
+  EXPECT_EQ(answer("/shiplog/v1/failovers")["items"].size(), 0U);
+  fail_over("default", "web");
+  fail_over("other", "db");
+  const Value all = answer("/shiplog/v1/failovers");
+  EXPECT_EQ(all["kind"].str(), "FailoverList");
+  ASSERT_EQ(all["items"].size(), 2U);
+  EXPECT_EQ(all["items"][0]["object"]["name"].str(), "db") << "the newest first";
+  const Value& one = all["items"][1];
+  EXPECT_EQ(one["object"], must(parse_json(R"({"apiVersion":"apps/v1","kind":"Deployment","namespace":"default",
+      "name":"web"})")));
+  EXPECT_EQ(one["binding"]["name"].str(), "web-deployment");
+  EXPECT_EQ(one["from"].str(), "m1");
+  EXPECT_EQ(one["replicas"].as_int(), 3);
+  EXPECT_EQ(one["reason"].str(), "ApplicationFailure");
+  EXPECT_EQ(one["purgeMode"].str(), "Directly");
+  EXPECT_EQ(one["preservedLabels"]["job-id"].str(), "a1");
+  EXPECT_EQ(one["to"][0]["cluster"].str(), "m2");
+  EXPECT_EQ(one["unplaced"].as_int(), 0);
+  EXPECT_EQ(one["endedBecause"].str(), "from m1: the remaining clusters are healthy");
+  EXPECT_EQ(one["durationMillis"].as_int(), 120'000) << "an entry a minute";
+
+  const auto names = [&](const std::string& query) {
+    std::string found;
+    const Value list = answer("/shiplog/v1/failovers?" + query);
+    for (const Value& item : list["items"].items()) found += item["object"]["name"].str() + " ";
+    return found;
+  };
+  EXPECT_EQ(names("namespace=other"), "db ");
+  EXPECT_EQ(names("kind=deployment&name=web&namespace=default"), "web ");
+  EXPECT_EQ(names("kind=rb&name=web-deployment"), "web ");
+  EXPECT_EQ(names("kind=deployment&name=none"), "");
+  EXPECT_EQ(names("limit=1"), "db ");
+}
+
 TEST_F(InsightTest, EventsStreamFromAnOffsetToTheEnd) {
   const auto writer = ask("/shiplog/v1/events?from=2");
   const std::string lines = writer->wait();

@@ -181,7 +181,7 @@ constexpr std::array<std::pair<const char*, const char*>, 13> kFleetOptions = {
      {"resource-eviction-rate",
       "Evictions a second for NoExecute taints, of the whole fleet; 0: one in 30 minutes [0.5]"},
      {"eviction-budget",
-      "What may leave clusters for NoExecute taints at most: evictions=N,window=DURATION,fraction=PART-OF-CLUSTERS,"
+      "What may be evicted from clusters at most: evictions=N,window=DURATION,fraction=PART-OF-CLUSTERS,"
       "priority>=P:evictions=N [no limit]"},
      {"no-execute-taint-eviction-purge-mode",
       "How evictions for NoExecute taints take the workload away: Gracefully, once it runs elsewhere, or Directly "

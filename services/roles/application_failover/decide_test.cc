@@ -6,6 +6,7 @@
 #include "events/state/binding.h"
 #include "events/state/failover_record.h"
 #include "services/roles/application_failover/role.h"
+#include "services/roles/failover_evictions.h"
 #include "tests/support/given.h"
 #include "tests/support/stage.h"
 
@@ -105,6 +106,31 @@ TEST_F(ApplicationFailover, HealthyAndUnknownClearTheTimer_3_2_3) {
   }
 }
 
+TEST_F(ApplicationFailover, NothingIsCountedDownForAnUnreachableCluster_3_2_3) {
+  for (const auto& [status, reason] :
+       {std::pair{"Unknown", "ClusterStatusUnknown"}, std::pair{"False", "ClusterNotReachable"}}) {
+    history = {};
+    begin();
+    history.object({type::kCluster, "", "m1"}, "{}");
+    const auto ready = [&](const char* now, const char* because) {
+      history.accept({ClusterConditionChanged{{type::kCluster, "", "m1"}, "Ready", now, because, ""}});
+    };
+    ready("False", "ClusterNotReady");
+    report("Unhealthy", "Healthy");
+    history.accept(*decision_of(decided()));
+    EXPECT_TRUE(since("m1")) << "its API server answers";
+    ready(status, reason);
+    const std::vector<Event> stopped{FailoverTimerStopped{kBinding, "m1", "the cluster is unreachable"}};
+    EXPECT_EQ(events(), stopped);
+    EXPECT_EQ(events(Millis{100'000}), stopped) << "even if its time is over";
+    history.accept(*decision_of(decided()));
+    EXPECT_TRUE(std::holds_alternative<Nothing>(decided().value())) << "none starts";
+    ready("True", "ClusterReady");
+    history.accept(*decision_of(decided()));
+    EXPECT_EQ(since("m1"), history.now()) << "it counts what is observed";
+  }
+}
+
 TEST_F(ApplicationFailover, AFurtherObservationDoesNotMoveTheTimer_3_2_3) {
   begin();
   report("Unhealthy", "Healthy");
@@ -191,6 +217,33 @@ TEST_F(ApplicationFailover, BuildsTheTaskOfEachPurgeMode_3_2_6) {
   EXPECT_EQ(task.purge_mode, "Never");
   EXPECT_EQ(task.grace_seconds, 0);
   EXPECT_TRUE(task.suppress_deletion);
+}
+
+TEST_F(ApplicationFailover, ABindingWithoutTheFieldsHasUpstreamsDefaults_3_2_4_3_2_6) {
+  begin("{}");
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  EXPECT_EQ(std::get<LookAgain>(decided().value()).at, history.now() + Millis{300'001});
+  const auto due = events(Millis{300'001});
+  ASSERT_EQ(due.size(), 2U);
+  EXPECT_EQ(std::get<EvictionStarted>(due[1]).purge_mode, "Gracefully");
+
+  history = {};
+  begin(R"({"decisionConditions": {"tolerationSeconds": -5}, "purgeMode": "Directly", "gracePeriodSeconds": 90})");
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  EXPECT_EQ(std::get<LookAgain>(decided().value()).at, history.now() + Millis{1}) << "never before it was observed";
+  EXPECT_EQ(std::get<EvictionStarted>(events(Millis{1})[1]).grace_seconds, 0) << "of Gracefully alone";
+}
+
+TEST_F(ApplicationFailover, TheProducerIsTheControllerOfTheBindingsKind_3_2_6) {
+  const auto producer = [](const ObjectKey& key) {
+    return application_failover::eviction_of(key, json(R"({"spec": {"clusters": [{"name": "m1"}]}})"), "m1", kNoon)
+        .producer;
+  };
+  EXPECT_EQ(producer(kBinding), "resource-binding-application-failover-controller");
+  EXPECT_EQ(producer({type::kClusterResourceBinding, "", "role"}),
+            "cluster-resource-binding-application-failover-controller");
 }
 
 TEST_F(ApplicationFailover, TheFoldMovesTheTargetToItsTask_2_6_1) {
@@ -317,6 +370,26 @@ TEST_F(ApplicationFailover, ALabelOfTheControlPlaneIsNeverTaken) {
   EXPECT_NE(made.error().message.find("this label belongs to the control plane"), std::string::npos);
 }
 
+TEST_F(ApplicationFailover, AnEvictionFromBeforeARecoveryIsRefused) {
+  begin();
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  const auto due = decided(Millis{31'000});
+  ASSERT_EQ(decision_of(due)->events.size(), 2U);
+  report("Healthy", "Healthy");
+  EXPECT_TRUE(history.fold(decision_of(due)->events, decision_of(due)->expects).refusal);
+}
+
+TEST_F(ApplicationFailover, ABindingThatIsBeingDeletedIsLeftAlone) {
+  begin();
+  history.edit(kBinding, [](Value& binding) { binding.edit("metadata").set("finalizers", Value::array({"a/b"})); });
+  report("Unhealthy", "Healthy");
+  history.accept(*decision_of(decided()));
+  history.remove(kBinding);
+  ASSERT_TRUE(deleting(history.state().value_of(kBinding)));
+  EXPECT_TRUE(std::holds_alternative<Nothing>(decided(Millis{100'000}).value()));
+}
+
 TEST_F(ApplicationFailover, OlderJournalsAreNotActedOn) {
   history.object(kBinding, "{}");
   EXPECT_TRUE(std::holds_alternative<Nothing>(decided().value()));
@@ -373,6 +446,36 @@ TEST_F(ApplicationFailoverRoleTest, ATimerThatRanOutDuringAnOutageIsActedOnAtThe
   EXPECT_EQ(tasks(), 0U);
   stage.add(make_application_failover_role());
   stage.run(Millis{100});
+  EXPECT_EQ(tasks(), 1U);
+}
+
+TEST_F(ApplicationFailoverRoleTest, FollowsTheStatusAndThePolicyOfTheBinding_3_2_4) {
+  stage.run(Millis{1000});
+  report("Unhealthy");
+  stage.run(Millis{5000});
+  EXPECT_EQ(stage.count<FailoverTimerStarted>(), 1U);
+  EXPECT_EQ(tasks(), 0U);
+  Value hasty = stage.state().value_of(kBinding);
+  hasty.edit("spec").edit("failover").edit("application").edit("decisionConditions").set("tolerationSeconds", 3);
+  stage.put(kBinding, hasty);
+  stage.run(Millis{100});
+  EXPECT_EQ(tasks(), 1U);
+}
+
+TEST_F(ApplicationFailoverRoleTest, FollowsWhetherTheClusterIsReached_3_2_3) {
+  const ObjectKey m1 = testing::cluster_key("m1");
+  stage.put(m1, testing::cluster_object("m1"));
+  stage.write({ClusterConditionChanged{m1, "Ready", "True", "ClusterReady", ""}});
+  report("Unhealthy");
+  stage.run(Millis{10'000});
+  stage.write({ClusterConditionChanged{m1, "Ready", "False", "ClusterNotReachable", ""}});
+  stage.run(Millis{100'000});
+  EXPECT_EQ(stage.count<FailoverTimerStopped>(), 1U);
+  EXPECT_EQ(tasks(), 0U);
+  stage.write({ClusterConditionChanged{m1, "Ready", "True", "ClusterReady", ""}});
+  stage.run(Millis{29'000});
+  EXPECT_EQ(tasks(), 0U) << "what was before the loss does not count";
+  stage.run(Millis{1100});
   EXPECT_EQ(tasks(), 1U);
 }
 

@@ -1,5 +1,6 @@
 #include "services/roles/application_failover/role.h"
 
+#include "events/state/eviction.h"
 #include "services/roles/application_failover/decide.h"
 #include "services/runtime/follow.h"
 
@@ -11,6 +12,11 @@ class ApplicationFailoverRole final : public Role {
   std::string_view name() const override { return "application-failover"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
+    if (change.object.type == type::kCluster) {
+      // Its timers do not run while it is unreachable.
+      if (unreachable(change.before) != unreachable(change.after)) wake_placed(state, change.object.name, wake);
+      return;
+    }
     if (change.removed()) return;
     // The role may have been switched on or off, or state may have to be preserved.
     if (change.object.type == kFleetOptionsType || change.object.type == kFeatureGatesType) {
@@ -32,6 +38,13 @@ class ApplicationFailoverRole final : public Role {
   }
 
   void reconcile(TaskPtr task) override { follow(application_failover::decide, task); }
+
+ private:
+  static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
+    for (const ObjectKey& key : state.view<TargetIndex>().on(cluster)) {
+      if (application_failover::concerns(state, key, state.value_of(key))) wake.push_back(key);
+    }
+  }
 };
 
 }  // namespace

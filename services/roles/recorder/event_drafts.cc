@@ -502,6 +502,11 @@ std::vector<EventDraft> event_drafts_of(const State& state, const Entry& entry, 
 }
 
 std::vector<EventDraft> event_drafts_of_failure(const State& state, const FailedStep& step) {
+  if (step.role == "taint" && step.key.type == type::kCluster && !step.key.ns.empty()) {  // TN-15: of its policies
+    const Value& cluster = state.value_of({type::kCluster, "", step.key.name});
+    if (cluster.is_null()) return {};
+    return {{cluster, "cluster-taint-policy-controller", true, "TaintClusterFailed", step.error}};
+  }
   const Value& object = state.value_of(step.key);
   if (object.is_null()) return {};
   if (step.role == "binder" && !step.policy.name.empty()) return template_failure(state, object, step);

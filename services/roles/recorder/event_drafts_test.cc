@@ -429,6 +429,13 @@ TEST_F(EventDrafts, EvictWorkloadFromClusterFailed_TN_24_3_4_3) {
       << "it is on no cluster that it has to leave";
 }
 
+TEST_F(EventDrafts, TaintClusterFailed_TN_13_TN_15) {
+  const std::string error = "Update Cluster(m1) with taints failed: ClusterTaintPolicy p: taint {a:PreferNoSchedule}";
+  const ObjectKey policies{kCluster.type, "taint-policies", kCluster.name};
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"taint", policies, error})),
+            Lines{"Cluster/m1 Warning cluster-taint-policy-controller TaintClusterFailed: " + error});
+}
+
 TEST_F(EventDrafts, TaintClusterSucceed_TN_2_TN_13) {
   EXPECT_EQ(told({TaintAdded{kCluster, {"a", "", "NoSchedule"}, "condition Ready is False"},
                   TaintAdded{kCluster, {"b", "c", "NoExecute"}, "condition Ready is False"}}),

@@ -215,6 +215,20 @@ TEST_F(EvictionBudgets, AnOperatorReleasesThem) {
   EXPECT_EQ(evicted(), 10U) << "a larger budget does, too";
 }
 
+TEST_F(EvictionBudgets, AnAnnotationOfAWorkloadReleasesNothing) {
+  budget({"evictions=1", "window=24h"});
+  place("m1", 3);
+  taint("m1");
+  for (int i = 0; i < 3; ++i) {
+    const ObjectKey key{type::kResourceBinding, "default", "m1-0-" + std::to_string(i) + "-deployment"};
+    Value changed = stage.state().value_of(key);
+    changed.edit("metadata").edit("annotations").set(taint::kEvictionsReleasedAnnotation, "true");
+    stage.put(key, changed);
+  }
+  stage.run(Millis{60'000});
+  EXPECT_EQ(evicted(), 1U);
+}
+
 TEST_F(EvictionBudgets, TheRecordStaysSmall) {
   options({{"resource-eviction-rate", {"20"}}, {"eviction-budget", {"window=1m"}}});
   place("m1", 3000);

@@ -38,6 +38,15 @@ bool conditions_hold(const Value& list, const Value& cluster) {
   });
 }
 
+/// TN-15. Upstream's Cluster refuses the write as a whole, so that one policy stops all others; here it is left out.
+bool a_cluster_may_have(const Taint& taint) { return taint.effect == "NoSchedule" || taint.effect == "NoExecute"; }
+
+Error refusal_of(const std::string& cluster, const std::string& policy, const Taint& taint) {
+  return {ErrorCode::kInvalid, "Update Cluster(" + cluster + ") with taints failed: ClusterTaintPolicy " + policy +
+                                   ": taint {" + to_string(taint) +
+                                   "}: a Cluster has taints of the effects NoExecute and NoSchedule only"};
+}
+
 bool selects(const Value& policy, const Cluster& cluster) {
   const Value& target = policy["spec"]["targetClusters"];
   return target.is_null() || cluster_affinity_from(target).matches(cluster);
@@ -63,7 +72,7 @@ std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster) {
   return events;
 }
 
-std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
+std::vector<Event> decide_policies(const State& state, const ObjectKey& key, std::optional<Error>& refused) {
   const Cluster* cluster = state.cluster(key.name);
   const Value& object = state.value_of(key);
   if (cluster == nullptr || cluster->deleting || !state.gates().failover) return {};
@@ -91,6 +100,10 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key) {
     if (conditions_hold(policy["spec"]["addOnConditions"], object)) {
       for (const Taint& taint : about) {
         if (carries(taints, taint)) continue;  // TN-11: another value is left as it is
+        if (state.fold_version() >= 7 && !a_cluster_may_have(taint)) {
+          refused = refusal_of(key.name, name, taint);
+          continue;
+        }
         taints.push_back(taint);
         added.push_back({taint, name});
       }

@@ -104,6 +104,15 @@ TEST_F(Taints, MissingConditionMatchesNotInNeither_TN_9) {
   EXPECT_EQ(taints("m1"), Keys{"broken:NoSchedule"});
 }
 
+TEST_F(Taints, AnUnknownOperatorMakesTheListNotMatch_TN_10) {
+  stage.write({ClusterConditionChanged{cluster_key("m1"), "Disk", "True", "", ""}});
+  Value list = on("Disk", "In", "True");
+  list.push_back(on("Disk", "Exists", "True")[0]);
+  policy("p", list, Value::array());
+  policy("q", on("Disk", "Is", "True"), Value::array(), "other");
+  EXPECT_EQ(taints("m1"), Keys{});
+}
+
 TEST_F(Taints, EmptyListNeverMatches_TN_8) {
   policy("dns", Value::array(), Value::array());
   EXPECT_EQ(taints("m1"), Keys{});

@@ -10,7 +10,8 @@
 namespace shiplog::taint {
 
 std::vector<Event> decide_health(const ObjectKey& key, const Value& cluster);
-std::vector<Event> decide_policies(const State& state, const ObjectKey& cluster);
+/// `refused`: why a taint of a policy is not added though its conditions hold; the others are.
+std::vector<Event> decide_policies(const State& state, const ObjectKey& cluster, std::optional<Error>& refused);
 
 /// The state of a binding's eviction tasks at `now`; before fold version 7 also of evictions that begin.
 struct Evictions {
@@ -18,10 +19,6 @@ struct Evictions {
   std::optional<UtcMillis> next;  ///< the earliest deadline that lies ahead
 };
 Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now);
-
-/// Evictions that begin, of the whole fleet: as many as pacing and budget allow now, and whether those of a cluster
-/// are paused.
-Decided decide_fleet_evictions(const State& state, UtcMillis now);
 
 inline void sooner(std::optional<UtcMillis>& next, UtcMillis at) {
   if (!next || at < *next) next = at;

@@ -7,6 +7,7 @@
 #include "services/roles/collector/role.h"
 #include "services/roles/dispatcher/role.h"
 #include "services/roles/lifecycle/role.h"
+#include "services/roles/taint/decide.h"
 #include "services/roles/taint/role.h"
 #include "tests/support/stage.h"
 
@@ -276,6 +277,57 @@ TEST_F(GracefulEviction, WithoutTheGateFailoverTaintPoliciesAreDormant) {  // TN
   stage.write({FeatureGatesSet{{"Failover"}}});
   stage.run(Millis{1000});
   EXPECT_TRUE(sick());
+}
+
+TEST_F(GracefulEviction, ATaintThatAClusterRefusesStopsNoOtherPolicy_TN_15) {
+  const auto policy = [&](const char* name, const char* taints) {
+    stage.put({type::kClusterTaintPolicy, "", name},
+              Value::object({{"spec", parse_json(R"({"addOnConditions":[{"conditionType":"Ready","operator":"In",
+                      "statusValues":["True","False","Unknown"]}],"taints":)" +
+                                                 std::string{taints} + "}")
+                                          .value()}}));
+  };
+  policy("a", R"([{"key":"soft","effect":"PreferNoSchedule"},{"key":"hard","effect":"NoSchedule"}])");
+  policy("b", R"([{"key":"sick","effect":"NoSchedule"}])");
+  stage.run(Millis{1000});
+  const std::string spec = to_json(stage.state().value_of(cluster_key("m1"))["spec"]["taints"]);
+  EXPECT_EQ(spec.find("soft"), std::string::npos) << "with it the Cluster could not be written any more";
+  EXPECT_NE(spec.find("hard"), std::string::npos);
+  EXPECT_NE(spec.find("sick"), std::string::npos);
+  const auto again = taint::decide(stage.state(), taint::policies_key("m1"), stage.now());
+  ASSERT_FALSE(again.has_value());
+  EXPECT_EQ(again.error().message,
+            "Update Cluster(m1) with taints failed: ClusterTaintPolicy a: taint {soft:PreferNoSchedule}: a Cluster has "
+            "taints of the effects NoExecute and NoSchedule only");
+}
+
+TEST_F(GracefulEviction, ADirectlyTaskOutlastsTheWork_TN_33) {
+  stage.write({OptionsSet{
+      {{"enable-no-execute-taint-eviction", {"true"}}, {"no-execute-taint-eviction-purge-mode", {"Directly"}}}}});
+  stage.members().member("m2").ready_after = std::nullopt;
+  evict_from_m1();
+  schedule(2);
+  stage.run(Millis{60'000});
+  EXPECT_TRUE(stage.state().value_of(work_key("m1", web)).is_null()) << "its Work is gone";
+  EXPECT_TRUE(stage.members().member("m1").find(web_key).is_null());
+  EXPECT_EQ(tasks(), 1U) << "and still the cluster is not to be selected";
+  ready_on_m2(2);
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(GracefulEviction, ThePolicysSectionAboutClustersEvictsNothingByItself_3_1_2) {
+  Value made = bound();
+  made.edit("spec").edit("failover").set("cluster", Value::object({{"purgeMode", "Directly"}}));
+  stage.put(key, made);
+  stage.write({FeatureGatesSet{{}}, OptionsSet{{{"enable-no-execute-taint-eviction", {"false"}}}}});
+  stage.write({TaintAdded{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+  stage.run(Millis{60'000});
+  EXPECT_EQ(tasks(), 0U);
+  stage.write({FeatureGatesSet{{"Failover"}}, OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}}}});
+  stage.run(Millis{1000});
+  ASSERT_EQ(tasks(), 1U);
+  EXPECT_EQ(bound()["spec"]["gracefulEvictionTasks"][0]["purgeMode"], Value{"Directly"}) << "of the policy";
 }
 
 TEST_F(GracefulEviction, JournalsOfEarlierBuildsDecideAsBefore) {

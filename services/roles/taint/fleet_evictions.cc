@@ -1,104 +1,29 @@
-#include <algorithm>
-#include <map>
-#include <string_view>
-#include <tuple>
+#include "services/roles/taint/fleet_evictions.h"
 
-#include "events/state/binding.h"
+#include <map>
+#include <string>
+
 #include "events/state/eviction.h"
 #include "events/state/eviction_record.h"
-#include "events/state/work.h"
+#include "events/state/failover_record.h"
 #include "services/roles/taint/decide.h"
 #include "services/roles/taint/decisions.h"
+#include "services/roles/taint/due_evictions.h"
 
 namespace shiplog::taint {
 namespace {
 
 /// One entry: an eviction changes a binding, and what follows from it can begin while the rest is decided.
 constexpr size_t kMostInAnEntry = 500;
+/// Of application failover: these expect that nothing of their workload has changed, and one that has refuses all.
+constexpr size_t kMostFailoversInAnEntry = 20;
 /// 2.5.2: as long as the taints stay.
 constexpr Millis kLookAgain{10'000};
-
-/// A binding that NoExecute taints drive off a cluster. What it points to is part of the state.
-struct DueEviction {
-  int64_t priority = 0;
-  const char* type = nullptr;
-  const State::Name* name = nullptr;
-  const Value* binding = nullptr;
-  std::string_view cluster;
-  Taint taint;
-
-  ObjectKey key() const { return {type, name->ns, name->name}; }
-  bool operator<(const DueEviction& other) const {
-    return std::tie(other.priority, *name, cluster) < std::tie(priority, *other.name, other.cluster);
-  }
-};
-
-/// The verdicts on placements and clusters. Thousands of bindings have the same few placements: each is parsed and
-/// judged once.
-class Verdicts {
- public:
-  Verdicts(const State& state, UtcMillis now) : state_{state}, now_{now} {
-    for (const auto& [name, cluster] : state.clusters()) {
-      if (has_no_execute(cluster.taints)) tainted_.emplace(name, OfCluster{});
-    }
-  }
-  bool any_tainted() const { return !tainted_.empty(); }
-  /// nullptr: the cluster has no such taint, or the placement cannot be read: then the step of the binding fails.
-  const EvictionVerdict* of(const Value& binding, std::string_view cluster) {
-    const auto found = tainted_.find(cluster);
-    if (found == tainted_.end()) return nullptr;
-    const auto [verdict, added] = found->second.try_emplace(annotation_of(binding, kAppliedPlacementAnnotation));
-    if (added) {
-      const auto tolerations = recorded_tolerations(binding);
-      if (tolerations && tolerations.value()) {
-        verdict->second = judge(state_.value_of({type::kCluster, "", found->first}), *tolerations.value(), now_);
-      }
-    }
-    return verdict->second ? &*verdict->second : nullptr;
-  }
-
- private:
-  using OfCluster = std::map<std::string_view, std::optional<EvictionVerdict>>;  // by recorded placement
-  const State& state_;
-  const UtcMillis now_;
-  std::map<std::string, OfCluster, std::less<>> tainted_;
-};
-
-/// What is to be evicted now, that of the highest scheduling priority first. `next`: when a toleration ends.
-std::vector<DueEviction> due_evictions(const State& state, UtcMillis now, std::optional<UtcMillis>& next) {
-  std::vector<DueEviction> due;
-  Verdicts verdicts{state, now};
-  if (!verdicts.any_tainted()) return due;
-  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
-    for (const auto& [name, object] : state.objects(type)) {
-      const Value& spec = object.value["spec"];
-      for (const Value& target : spec["clusters"].items()) {
-        const auto cluster = target["name"].as_string();
-        const EvictionVerdict* verdict = verdicts.of(object.value, cluster);
-        if (verdict == nullptr || deleting(object.value)) continue;
-        if (verdict->evicted_by) {
-          const int64_t priority = spec["schedulePriority"]["priority"].as_int();
-          due.push_back({priority, type, &name, &object.value, cluster, *verdict->evicted_by});
-        } else if (verdict->due) {
-          sooner(next, *verdict->due);
-        }
-      }
-    }
-  }
-  std::ranges::stable_sort(due, [](const DueEviction& a, const DueEviction& b) { return a < b; });
-  return due;
-}
-
-/// Whether the cluster itself is not reached: it answers nothing, which need not be its own fault.
-bool unreachable(const Cluster& cluster) {
-  const Cluster::Condition* ready = cluster.condition("Ready");
-  return ready != nullptr && (ready->status == "Unknown" || ready->reason == "ClusterNotReachable");
-}
 
 /// When most clusters are unreachable the cause is rather here than there (as Kubernetes in full disruption).
 std::optional<EvictionLimit> observation_lost(const State& state, UtcMillis now) {
   size_t lost = 0;
-  for (const auto& [name, cluster] : state.clusters()) lost += unreachable(cluster) ? 1U : 0U;
+  for (const auto& [name, object] : state.objects(type::kCluster)) lost += unreachable(object.value) ? 1U : 0U;
   if (lost * 2 <= state.clusters().size()) return std::nullopt;
   // Without the numbers, which change while clusters are lost and found again.
   return EvictionLimit{"ObservationLost",
@@ -127,53 +52,109 @@ void report_pauses(const State& state, const std::map<std::string, EvictionLimit
   }
 }
 
+/// Goes through the evictions that are due, in turn.
+class FleetTurn {
+ public:
+  FleetTurn(const State& state, UtcMillis now, std::optional<UtcMillis> next)
+      : state_{state}, now_{now}, next_{next}, lost_{observation_lost(state, now)}, allowance_{state, now} {}
+
+  void consider(const DueEviction& due) {
+    if (!may_begin(due) || !begin(due)) waiting_.add(due);
+  }
+
+  FleetEvictions finish() && {
+    // Another decision from the same record would spend the same budget again.
+    const ObjectKey record = eviction_record_key();
+    if (!decision_.empty()) decision_.expect({record, state_.revision_of(record)});
+    report_pauses(state_, paused_, decision_);
+    FleetEvictions made{Nothing{}, std::move(waiting_)};
+    if (decision_.empty()) {
+      if (next_) made.decided = LookAgain{*next_};
+    } else if (!whole_) {
+      made.decided = std::move(decision_).build_and_look_again(now_);
+    } else {
+      made.decided = next_ ? std::move(decision_).build_and_look_again(*next_) : std::move(decision_).build();
+    }
+    return made;
+  }
+
+ private:
+  /// A workload does not lose the clusters in which it fails one after the other (3.2.8).
+  bool same_turn(const DueEviction& due) const {
+    return begun_ != nullptr && due.unhealthy_since && *begun_ == *due.key;
+  }
+
+  bool may_begin(const DueEviction& due) {
+    const auto [release, first] = released_.try_emplace(due.cluster);
+    if (first) release->second = released(state_, due.cluster);
+    if (!release->second) {
+      if (lost_ && unreachable(state_.value_of({type::kCluster, "", due.cluster}))) {
+        paused_.try_emplace(due.cluster, *lost_);
+        return false;
+      }
+      if (const auto limit = allowance_.exhausted(due.cluster, due.priority)) {
+        paused_.try_emplace(due.cluster, *limit);
+        sooner(next_, limit->until);
+        return false;
+      }
+    }
+    const auto until = allowance_.paced_until();
+    if (!until || same_turn(due)) return true;
+    sooner(next_, *until);
+    return false;
+  }
+
+  bool begin(const DueEviction& due) {
+    const bool another = same_turn(due);
+    whole_ = whole_ && (another || failovers_ < kMostFailoversInAnEntry);
+    if (!whole_) return false;
+    auto started = start(state_, due);
+    if (!started) {  // the step of the binding itself fails with this, too, and reports it
+      sooner(next_, now_ + kLookAgain);
+      return false;
+    }
+    whole_ = decision_.try_add(std::move(started).value());
+    if (!whole_) return false;
+    allowance_.take(due.cluster);
+    if (!due.unhealthy_since) return true;
+    decision_.add(FailoverTimerStopped{*due.key, due.cluster, "the workload is evicted"});
+    if (another) return true;
+    begun_ = due.key;
+    ++failovers_;
+    // It may have recovered since; its timer stops with the next step of the other role.
+    const ObjectKey timers = failover_record_key(*due.key);
+    decision_.expect({*due.key, state_.revision_of(*due.key)});
+    decision_.expect({timers, state_.revision_of(timers)});
+    return true;
+  }
+
+  const State& state_;
+  const UtcMillis now_;
+  std::optional<UtcMillis> next_;
+  const std::optional<EvictionLimit> lost_;
+  EvictionAllowance allowance_;
+  DecisionBuilder decision_{kMostInAnEntry};
+  std::map<std::string, EvictionLimit> paused_;
+  std::map<std::string, bool> released_;  ///< by cluster
+  const ObjectKey* begun_ = nullptr;      ///< the workload that fails over in this turn
+  size_t failovers_ = 0;
+  bool whole_ = true;  ///< all that may begin fits into the entry
+  EvictionQueue waiting_;
+};
+
 }  // namespace
 
-Decided decide_fleet_evictions(const State& state, UtcMillis now) {
-  if (state.fold_version() < 7) return Nothing{};
-  std::optional<UtcMillis> next;
-  const std::vector<DueEviction> due = evicts(state) ? due_evictions(state, now, next) : std::vector<DueEviction>{};
-  const auto lost = observation_lost(state, now);
-  EvictionAllowance allowance{state, now};
-  const ObjectKey record = eviction_record_key();
-  DecisionBuilder decision{kMostInAnEntry};
-  std::map<std::string, EvictionLimit> paused;
-  std::map<std::string_view, bool> is_released;
-  bool whole = true;
-  for (const DueEviction& candidate : due) {
-    const std::string cluster{candidate.cluster};
-    const auto [release, first] = is_released.try_emplace(candidate.cluster);
-    if (first) release->second = released(state, cluster);
-    if (!release->second) {
-      if (lost && unreachable(*state.cluster(cluster))) {
-        paused.try_emplace(cluster, *lost);
-        continue;
-      }
-      if (const auto limit = allowance.exhausted(cluster, candidate.priority)) {
-        paused.try_emplace(cluster, *limit);
-        sooner(next, limit->until);
-        continue;
-      }
-    }
-    if (const auto until = allowance.paced_until()) {
-      sooner(next, *until);
-      continue;  // whether others are paused is still to be found out
-    }
-    if (!whole) continue;
-    auto started = start_eviction(state, candidate.key(), *candidate.binding, cluster, candidate.taint);
-    if (!started) {  // the step of the binding itself fails with this, too, and reports it
-      sooner(next, now + kLookAgain);
-      continue;
-    }
-    whole = decision.try_add(std::move(started).value());
-    if (whole) allowance.take(cluster);
-  }
-  // Another decision from the same record would spend the same budget again.
-  if (!decision.empty()) decision.expect({record, state.revision_of(record)});
-  report_pauses(state, paused, decision);
-  if (decision.empty()) return next ? Decided{LookAgain{*next}} : Decided{Nothing{}};
-  if (!whole) return std::move(decision).build_and_look_again(now);
-  return next ? std::move(decision).build_and_look_again(*next) : std::move(decision).build();
+void EvictionQueue::add(const DueEviction& waiting) {
+  ++by_type[waiting.key->type];
+  ++by_kind[{waiting.cluster, (*waiting.binding)["spec"]["resource"]["kind"].str()}];
+}
+
+FleetEvictions decide_fleet_evictions(const State& state, UtcMillis now) {
+  if (state.fold_version() < 7) return {Nothing{}, {}};
+  const auto [due, next] = due_evictions(state, now);
+  FleetTurn turn{state, now, next};
+  for (const DueEviction& candidate : due) turn.consider(candidate);
+  return std::move(turn).finish();
 }
 
 }  // namespace shiplog::taint

@@ -1,11 +1,16 @@
 #include "services/roles/taint/role.h"
 
 #include <algorithm>
+#include <map>
 
 #include "events/state/binding.h"
+#include "events/state/failover_record.h"
 #include "events/state/work.h"
+#include "services/roles/failover_evictions.h"
 #include "services/roles/taint/decide.h"
+#include "services/roles/taint/fleet_evictions.h"
 #include "services/runtime/follow.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog {
 namespace {
@@ -28,6 +33,42 @@ bool same_annotation(const Value& before, const Value& after, std::string_view n
   return annotation_of(before, name) == annotation_of(after, name);
 }
 
+/// An application failover of the binding waits for its time, and then for its turn with all evictions.
+bool will_take_a_turn(const State& state, const ObjectKey& binding) {
+  return application_failover::evictions_take_turns(state) &&
+         state.value_of(failover_record_key(binding))["timers"].size() > 0;
+}
+
+/// The queue of evictions, in Karmada's metrics (OBS-7).
+class EvictionQueueMetrics {
+ public:
+  /// Only the replica that decides exports it.
+  void clear() { show({}); }
+
+  void show(const taint::EvictionQueue& queue) {
+    static const metrics::GaugeFamily depth{
+        "eviction_queue_depth", "Evictions that are due and wait for their turn.", {"name"}};
+    static const metrics::GaugeFamily kinds{"eviction_kind_total",
+                                            "Evictions that are due and wait for their turn, by workload.",
+                                            {"member_cluster", "resource_kind"}};
+    for (const auto& [type, name] : {std::pair{type::kResourceBinding, "binding-eviction"},
+                                     std::pair{type::kClusterResourceBinding, "cluster-binding-eviction"}}) {
+      const auto waiting = queue.by_type.find(type);
+      depth.with({name}).set(waiting == queue.by_type.end() ? 0 : static_cast<double>(waiting->second));
+    }
+    for (const auto& [kind, count] : shown_) {
+      if (!queue.by_kind.contains(kind)) kinds.with({kind.first, kind.second}).set(0);
+    }
+    for (const auto& [kind, count] : queue.by_kind) {
+      kinds.with({kind.first, kind.second}).set(static_cast<double>(count));
+    }
+    shown_ = queue.by_kind;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, size_t> shown_;
+};
+
 class TaintRole final : public Role {
  public:
   std::string_view name() const override { return "taint"; }
@@ -43,12 +84,20 @@ class TaintRole final : public Role {
     if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {
       return on_start(state, wake);
     }
+    if (change.object.type == kFailoverRecordType) {
+      if (before["timers"] != after["timers"] && application_failover::evictions_take_turns(state)) {
+        wake.push_back(taint::evictions_key());  // one more, or one less that waits
+      }
+      return;
+    }
     if (is_binding(change.object.type)) {
       // Its targets, its tasks and its health decide; a binding without either needs no look.
       const bool replaced =
           before["spec"] != after["spec"] || !same_annotation(before, after, kAppliedPlacementAnnotation);
       if (replaced || evicting(after)) wake.push_back(change.object);
-      if (replaced && on_tainted_cluster(state, after)) wake.push_back(taint::evictions_key());
+      if (replaced && (on_tainted_cluster(state, after) || will_take_a_turn(state, change.object))) {
+        wake.push_back(taint::evictions_key());
+      }
     } else if (change.object.type == type::kWork) {
       if (before["status"] != after["status"]) wake_evicting(state, after, wake);
     } else if (change.object.type == type::kCluster) {
@@ -85,7 +134,18 @@ class TaintRole final : public Role {
     }
   }
 
-  void reconcile(TaskPtr task) override { follow(taint::decide, task); }
+  void on_stop() override { queue_->clear(); }
+
+  void reconcile(TaskPtr task) override {
+    if (task->key() != taint::evictions_key()) return follow(taint::decide, task);
+    follow(
+        [queue = queue_](const State& state, const ObjectKey&, UtcMillis now) -> Result<Decided> {
+          taint::FleetEvictions made = taint::decide_fleet_evictions(state, now);
+          queue->show(made.waiting);
+          return std::move(made.decided);
+        },
+        task);
+  }
 
  private:
   static bool evicting(const Value& binding) { return binding["spec"]["gracefulEvictionTasks"].size() > 0; }
@@ -109,15 +169,11 @@ class TaintRole final : public Role {
   }
 
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
-    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
-      for (const auto& [name, object] : state.objects(type)) {
-        const auto targets = object.value["spec"]["clusters"].items();
-        if (std::ranges::any_of(targets, [&](const Value& target) { return target["name"].as_string() == cluster; })) {
-          wake.push_back({type, name.ns, name.name});
-        }
-      }
-    }
+    const auto& placed = state.view<TargetIndex>().on(cluster);
+    wake.insert(wake.end(), placed.begin(), placed.end());
   }
+
+  const std::shared_ptr<EvictionQueueMetrics> queue_ = std::make_shared<EvictionQueueMetrics>();
 };
 
 }  // namespace
