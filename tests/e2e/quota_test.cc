@@ -60,10 +60,10 @@ TEST_F(Quotas, StaticAssignmentsBecomeResourceQuotasAndAreReported_4_2_1_4_2_2) 
             "{clusterName: member1, hard: {cpu: 2}}]}"));
   expect_holders(kInMember, "member1 member2");
   EXPECT_EQ(hard_in("member1"), R"({"cpu":"2"})");
-  const Value work = json(fleet_.kubectl_ok({"get", "works", "-n", "karmada-es-member1", "-l",
-                                             "federatedresourcequota.karmada.io/name=limits,"
-                                             "federatedresourcequota.karmada.io/namespace=default",
-                                             "-o", "json"}));
+  const std::string selector =
+      "federatedresourcequota.karmada.io/name=limits,federatedresourcequota.karmada.io/namespace=default";
+  const Value work =
+      json(fleet_.kubectl_ok({"get", "works", "-n", "karmada-es-member1", "-l", selector, "-o", "json"}));
   EXPECT_EQ(work["items"].size(), 1U);
 
   apply(web(5, "500m") + policy("web", "web", "member1, member2"));
