@@ -115,7 +115,7 @@ std::string flink(const char* managers, const char* cpu = "1") {
          R"(,"replicaRequirements":{"resourceRequest":{"cpu":"1"}}}]})";
 }
 
-TEST(QuotaFold, AChangeOfComponentsAloneChangesUsage_4_3_6_4_6_1) {
+TEST(QuotaFold, AChangeOfComponentsAloneChangesUsage_4_3_6_4_6_1) {  // 4.3.4
   QuotaHistory history{R"({"cpu":"8"})"};
   history.bind(binding("flink"), flink("2"));
   ASSERT_EQ(history.place(binding("flink"), {{"m1", 0}, {"m2", 0}}), "");

@@ -274,6 +274,19 @@ spec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name:
   EXPECT_FALSE(kept["spec"].contains("extra"));
 }
 
+TEST(KarmadaKinds, AWorkloadRebalancerNamesAtLeastOneWorkload_REB_1_5_2_1) {
+  constexpr const char* kRebalancers = "workloadrebalancers.apps.karmada.io";
+  EXPECT_EQ(wrong(kRebalancers,
+                  "spec: {workloads: [{apiVersion: apps/v1, kind: Deployment, namespace: ns, name: web}, "
+                  "{apiVersion: v1, kind: Namespace, name: ns}], ttlSecondsAfterFinished: 60}"),
+            Fields{});
+  EXPECT_EQ(wrong(kRebalancers, "spec: {workloads: []}"), (Fields{"spec.workloads FieldValueInvalid"}));
+  EXPECT_EQ(wrong(kRebalancers, "spec: {}"), (Fields{"spec.workloads FieldValueRequired"}));
+  EXPECT_EQ(wrong(kRebalancers, "spec: {workloads: [{namespace: ns}]}"),
+            (Fields{"spec.workloads[0].apiVersion FieldValueRequired", "spec.workloads[0].kind FieldValueRequired",
+                    "spec.workloads[0].name FieldValueRequired"}));
+}
+
 TEST(KarmadaKinds, TheOthersAcceptAndRefuse) {
   struct Sample {
     const char* type;

@@ -112,15 +112,23 @@ Uninterpreted to_be_run(const InterpreterScript& script, InterpreterOperation op
   return {Error{ErrorCode::kUnavailable, script.where + ": waiting for its result"}, {std::move(question)}};
 }
 
-/// The script's results: `results` values, null for missing ones.
+/// How a script is called.
+struct ScriptOptions {
+  std::vector<Value> shapes = {};
+  size_t results = 1;
+  bool priority_class = false;  ///< as lua::Call's
+};
+
+/// The script's results, null for missing ones.
 Interpreted<Value> run(const InterpreterScript& script, InterpreterOperation operation, std::vector<Value> arguments,
-                       UtcMillis now, std::vector<Value> shapes = {}, size_t results = 1) {
+                       UtcMillis now, ScriptOptions options = {}) {
   const Value object = arguments.front();
   Value request = Value::object({{"script", script.text},
                                  {"function", names_of(operation).function},
                                  {"arguments", list_of(std::move(arguments))},
-                                 {"shapes", list_of(std::move(shapes))},
-                                 {"results", static_cast<int64_t>(results)}});
+                                 {"shapes", list_of(std::move(options.shapes))},
+                                 {"results", static_cast<int64_t>(options.results)}});
+  if (options.priority_class) request.set("priorityClass", true);
   if (elsewhere() == nullptr) {
     auto outcome = run_script(request, now);
     if (!outcome.results) return outcome.results.error().context(script.where);
@@ -153,14 +161,14 @@ Result<Value> bool_from(const InterpreterScript& script, const Value& results) {
 /// The only result of a script, which must be an object.
 Interpreted<Value> run_for_object(const InterpreterScript& script, InterpreterOperation operation,
                                   std::vector<Value> arguments, UtcMillis now, std::vector<Value> shapes = {}) {
-  SHIPLOG_TRY(const Value results, run(script, operation, std::move(arguments), now, std::move(shapes)));
+  SHIPLOG_TRY(const Value results, run(script, operation, std::move(arguments), now, {std::move(shapes)}));
   return interpreted(object_from(script, results));
 }
 
 /// The only result, which must be a list. Lua does not distinguish an empty list from an empty object.
 Interpreted<Value> run_for_list(const InterpreterScript& script, InterpreterOperation operation, const Value& object,
-                                UtcMillis now) {
-  SHIPLOG_TRY(const Value results, run(script, operation, {object}, now));
+                                UtcMillis now, bool priority_class = false) {
+  SHIPLOG_TRY(const Value results, run(script, operation, {object}, now, {.priority_class = priority_class}));
   if (results[0].is_object() && results[0].size() == 0) return Value::array();
   return results[0];
 }
@@ -276,6 +284,7 @@ ScriptOutcome run_script(const Value& request, UtcMillis now) {
   call.arguments = values(request["arguments"]);
   call.shapes = values(request["shapes"]);
   call.results = static_cast<size_t>(request["results"].as_int());
+  call.priority_class = request["priorityClass"].as_bool();
   call.now = now;
   bool asked_time = false;
   call.asked_time = &asked_time;
@@ -301,8 +310,13 @@ Interpreted<std::optional<Replicas>> replicas(const State& state, const Value& o
     SHIPLOG_TRY(const Value answer, answer_to(state, *level.webhook, InterpreterOperation::kReplicas, object));
     return interpreted(replicas_from(as_script(*level.webhook), answer["replicas"], answer["replicaRequirements"]));
   }
-  if (level.scripts.empty()) return interpreted(native::replicas(object));
-  SHIPLOG_TRY(const Value results, run(level.scripts.front(), InterpreterOperation::kReplicas, {object}, now, {}, 2));
+  const bool priority_class = state.gates().resource_quota_estimate;
+  if (level.scripts.empty()) {
+    return interpreted(
+        native::replicas(object, priority_class ? native::PriorityClass::kNamed : native::PriorityClass::kLeftOut));
+  }
+  SHIPLOG_TRY(const Value results, run(level.scripts.front(), InterpreterOperation::kReplicas, {object}, now,
+                                       {.results = 2, .priority_class = priority_class}));
   return interpreted(replicas_from(level.scripts.front(), results[0], results[1]));
 }
 
@@ -314,7 +328,8 @@ Interpreted<std::optional<std::vector<WorkloadComponent>>> components(const Stat
     return interpreted(components_from(as_script(*level.webhook), list));
   }
   if (level.scripts.empty()) return std::nullopt;
-  SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), InterpreterOperation::kComponents, object, now));
+  SHIPLOG_TRY(const Value list, run_for_list(level.scripts.front(), InterpreterOperation::kComponents, object, now,
+                                             state.gates().resource_quota_estimate));
   return interpreted(components_from(level.scripts.front(), list));
 }
 

@@ -32,6 +32,35 @@ class Interpreter : public ::testing::Test {
       yaml("{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, namespace: ns}, spec: {size: 3, e: {}}}");
 };
 
+// As upstream: whatever computes requirements of a pod template names its priority class, wherever the template is in
+// the object.
+TEST_F(Interpreter, RequirementsNameThePriorityClassWithTheGate_L_6) {
+  const Value things = yaml(R"({apiVersion: example.com/v1, kind: Thing, metadata: {name: t, namespace: ns}, spec: {
+      parts: [{name: head, template: {spec: {priorityClassName: high, nodeSelector: {a: b}}}},
+              {name: tail, template: {spec: {nodeSelector: {a: b}}}}]}})");
+  const Value job = yaml(R"({apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: ns}, spec: {parallelism: 2,
+      template: {spec: {priorityClassName: high, nodeSelector: {a: b}}}}})");
+  const std::string kube = "local kube = require('kube') ";
+  add(customization(
+      "all",
+      {{"replicaResource",
+        kube + "function GetReplicas(o) return 1, kube.accuratePodRequirements(o.spec.parts[1].template) end"},
+       {"componentResource",
+        kube + "function GetComponents(o) local all = {} for i, part in ipairs(o.spec.parts) do all[i] = {name = "
+               "part.name, replicas = 1, replicaRequirements = kube.accuratePodRequirements(part.template)} end return "
+               "all end"}}));
+  for (const bool on : {false, true}) {
+    history_.accept(
+        {FeatureGatesSet{on ? std::vector<std::string>{"ResourceQuotaEstimate"} : std::vector<std::string>{}}});
+    const Value plain = yaml("{nodeClaim: {nodeSelector: {a: b}}}");
+    const Value named = on ? yaml("{nodeClaim: {nodeSelector: {a: b}}, priorityClassName: high}") : plain;
+    EXPECT_EQ(replicas(state(), job, kNoon).value()->requirements, named);
+    EXPECT_EQ(replicas(state(), things, kNoon).value()->requirements, named);
+    EXPECT_EQ(components(state(), things, kNoon).value(),
+              (std::vector<WorkloadComponent>{{"head", 1, named}, {"tail", 1, plain}}));
+  }
+}
+
 TEST_F(Interpreter, EveryOperationUsesTheCustomization_L_12) {  // L-1, L-16
   add(customization(
       "all",

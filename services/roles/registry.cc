@@ -85,7 +85,7 @@ const RoleEntry kRoles[] = {
     {"collector", "", "probes members, watches their objects, aggregates Works into bindings and templates",
      [](const RoleContext& context) {
        return make_collector_role(present(context.members, "the collector has members"), context.interpreters,
-                                  context.unread_status);
+                                  context.unread_status, context.counts_resources);
      },
      collector::decide, "", true},
     {"taint", "", "taints by condition and by ClusterTaintPolicy; evictions from clusters with NoExecute taints",

@@ -44,6 +44,7 @@ struct RoleContext {
   std::function<Result<KeyPair>()> authority = {};
   std::function<kubernetes_service::ServerAddress()> server = {};
   service_ip_repair::AllocateAddresses allocate_addresses = {};
+  bool counts_resources = true;                    ///< of members, into the status of Clusters
   uint64_t hash_every = 1000;                      ///< revisions between two StateHashed
   feeds::FeedPublisher* feed_publisher = nullptr;  ///< nullptr: feeds are not published
   std::string user_agent = {};

@@ -99,7 +99,7 @@ TEST(Namespaces, NSP_05_content_is_deleted_first) {
     return named(waiting.json["status"]["conditions"], type, "type")["message"].str();
   };
   const std::string content = message_of("NamespaceContentRemaining");
-  EXPECT_TRUE(content.starts_with("Some resources are remaining: configmaps")) << content;
+  EXPECT_TRUE(content.starts_with("Some resources are remaining: configmaps.")) << content;
   EXPECT_TRUE(content.ends_with(" has 1 resource instances")) << content;
   EXPECT_EQ(message_of("NamespaceFinalizersRemaining"),
             "Some content in the namespace has finalizers remaining: example.com/keep in 1 resource instances");

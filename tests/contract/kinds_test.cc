@@ -184,6 +184,32 @@ TEST(Kinds, FieldsWithoutEffectReturnAWarning_E_1) {  // and B-22
   EXPECT_NE(pull.find("no agent is served"), std::string::npos) << pull;
 }
 
+TEST(Kinds, TheStatusOfAClusterIsASubresourceOfItsOwn_CL_28_1_1_3) {
+  const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+  const Value odd = json(R"({"conditions":[{"type":"Mine","status":"Perhaps"}],"kubernetesVersion":"v1"})");
+  Value object = json(R"({"metadata":{"name":"odd"},"spec":{"syncMode":"Push"}})");
+  object.set("status", odd);
+  const Answer made = api().post(clusters, object);
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(made.json["status"]["kubernetesVersion"].is_null()) << "what a client sends is dropped";
+  EXPECT_EQ(made.json["metadata"]["generation"].as_int(), 1);
+
+  // No resourceVersion: unconditional.
+  Value unconditional = object;
+  unconditional.edit("metadata").set("name", "odd");
+  const Answer with_status = api().put(clusters + "/odd/status", unconditional);
+  ASSERT_EQ(with_status.status, 200) << with_status;
+  EXPECT_EQ(with_status.json["status"]["conditions"][0]["status"].str(), "Perhaps");
+  unconditional.set("status", json("{}"));
+  unconditional.edit("spec").set("region", "r");
+  const Answer with_spec = api().put(clusters + "/odd", unconditional);
+  ASSERT_EQ(with_spec.status, 200) << with_spec;
+  EXPECT_EQ(with_spec.json["status"]["kubernetesVersion"].str(), "v1") << "the stored status stays";
+  unconditional.edit("metadata").set("name", "none");
+  EXPECT_EQ(api().put(clusters + "/none", unconditional).status, 404) << "an update creates nothing";
+  EXPECT_EQ(api().call("DELETE", clusters + "/odd").status, 200);
+}
+
 TEST(Kinds, AnAutoscalerIsOneObjectInTwoVersions) {  // GRP-3
   const std::string v1_path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
   const std::string v2_path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";

@@ -97,7 +97,7 @@ TEST_F(Estimators, AreCalledInTheTraceOfTheRequest) {
       << fleet_.log_tail("estimator-member1");
 }
 
-TEST_F(Estimators, OneWithoutAnAnswerDisablesAll_S_72) {  // S-74, TRAP-11
+TEST_F(Estimators, OneWithoutAnAnswerDisablesAll_S_72) {  // S-74, TRAP-11, 5.5.2
   fleet_.kill("estimator-member1");
   make("pinned", 4, "1", "member2-node-1");
   expect_explained("pinned", "estimators are left aside: that of member1 gave no answer");
@@ -155,6 +155,20 @@ TEST_F(Estimators, OverTlsWithCertificatesOnBothSides_S_71) {
   make("nobody", 2, "1");
   expect_explained("nobody", "gave no answer");
 
+  // Without verification on the server's side no client needs a certificate.
+  auto lenient = taking;
+  lenient.push_back("--insecure-skip-grpc-client-verify");
+  for (const char* name : {"member1", "member2"}) {
+    fleet_.kill(std::string{"estimator-"} + name);
+    point(name, fleet_.estimator(name, lenient));
+  }
+  make("lenient", 2, "1");
+  expect_explained("lenient", "estimators say: member1 ");
+  for (const char* name : {"member1", "member2"}) {
+    fleet_.kill(std::string{"estimator-"} + name);
+    point(name, fleet_.estimator(name, taking));
+  }
+
   auto careless = showing;
   careless.push_back("--insecure-skip-estimator-verify");
   again(careless);
@@ -167,6 +181,69 @@ TEST_F(Estimators, OverTlsWithCertificatesOnBothSides_S_71) {
   again(mistaken);
   make("mistaken", 2, "1");
   expect_explained("mistaken", "gave no answer");
+}
+
+// 5.5.5, S-73: the gate is needed at the estimator, which looks at the quotas, and in the control plane, which names
+// the namespace in a binding's requirements.
+TEST_F(Estimators, ResourceQuotasOfAMemberLimitWhatFitsWithTheGate_5_5_5_S_73) {
+  const std::string quota =
+      "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few, namespace: default}\nspec: {hard: "
+      "{requests.cpu: 4}}\n";
+  fleet_.kubectl_ok({"apply", "-f", "-"}, quota, "member1");
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.api("member1").get("/api/v1/namespaces/default/resourcequotas/few").json["status"]["used"].size() ==
+           1;
+  }));
+  const std::string gate = "--feature-gates=ResourceQuotaEstimate=true";
+  const auto expect_ready = [&](const std::string& name, int64_t in_each) {
+    for (const char* member : {"member1", "member2"}) {
+      EXPECT_TRUE(eventually([&] {
+        return fleet_.api(member).get(kDeployments + "/" + name).json["status"]["readyReplicas"].as_int() == in_each;
+      })) << name
+          << " in " << member;
+    }
+  };
+  const auto named_namespace = [&](const std::string& name) {
+    return api_->get("/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/" + name + "-deployment")
+        .json["spec"]["replicaRequirements"]["namespace"]
+        .str();
+  };
+
+  make("without", 4, "1");
+  expect_placed(*api_, "without", "member1:2 member2:2");
+  expect_explained("without", "estimators say: member1 16, member2 16");
+  EXPECT_EQ(named_namespace("without"), "");
+  expect_ready("without", 2);
+
+  for (const char* member : {"member1", "member2"}) {
+    fleet_.kill(std::string{"estimator-"} + member);
+    point(member, fleet_.estimator(member, {gate}));
+  }
+  make("halfway", 2, "1");
+  expect_explained("halfway", "estimators say: member1 14, member2 14");
+  expect_ready("halfway", 1);
+
+  EXPECT_EQ(fleet_.process("plane").terminate(), 0);
+  serve({gate});
+  make("with", 5, "1");
+  expect_explained("with", "estimators say: member1 1, member2 13");
+  expect_placed(*api_, "with", "member1:1 member2:4");
+  EXPECT_EQ(named_namespace("with"), "default");
+  expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
+}
+
+TEST_F(Estimators, WhatIsPromisedUsesRoomOfTheEstimateWithTheGate_M_9) {
+  EXPECT_EQ(fleet_.process("plane").terminate(), 0);
+  serve({"--feature-gates=SchedulingOvercommitProtection=true"});
+  // What is placed is not dispatched, so no member has pods of it.
+  const Answer suspended = api_->patch("/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies/all",
+                                       "merge", json(R"({"spec":{"suspension":{"dispatching":true}}})"));
+  EXPECT_EQ(suspended.status, 200) << suspended;
+  make("first", 4, "1");
+  expect_placed(*api_, "first", "member1:2 member2:2");
+  expect_explained("first", "estimators say: member1 16, member2 16");
+  make("second", 2, "1");
+  expect_explained("second", "estimators say: member1 14, member2 14");
 }
 
 }  // namespace

@@ -87,13 +87,84 @@ TEST_F(Join, StoresAnAccountOfTheMemberAndNoCredentialsOfTheUser) {  // CL-11, 1
   EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMaps + "first").status == 200; }));
   EXPECT_EQ(std::filesystem::status(fleet_.path("m1/accounts.json")).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-
-  const Ran again = join("m2", "m1");
-  EXPECT_TRUE(again.says("the same cluster has already been joined as m1")) << again;
-  EXPECT_EQ(again.code, 1);
 }
 
-TEST_F(Join, RefusesTheControlPlaneItself) {
+TEST_F(Join, AClusterIsRegisteredOnce_1_3_2_1_4_1_1_4_6) {
+  fleet_.member("other");
+  // With the flags of karmadactl.
+  const auto context = [&](const std::string& process) {
+    const std::string name = fleet_.kubectl_ok({"config", "current-context"}, {}, process);
+    return name.substr(0, name.find('\n'));
+  };
+  const Ran joined = fleet_.shiplogctl({"join", "m1", "--cluster-kubeconfig", fleet_.kubeconfig("m1"),
+                                        "--cluster-context=" + context("m1"), "--karmada-context=" + context("plane"),
+                                        "--cluster-namespace=karmada-cluster", "--cluster-provider=p",
+                                        "--cluster-region=r", "--cluster-zones=z1,z2", "--karmada-as=joiner",
+                                        "--karmada-as-group=system:masters", "--karmada-as-uid=7", "--dry-run=false"});
+  ASSERT_TRUE(joined.ok()) << joined;
+  EXPECT_EQ(joined.out, "cluster(m1) is joined successfully\n");
+  const Value cluster = fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").json;
+  EXPECT_EQ(to_json(cluster["spec"]["zones"]), R"(["z1","z2"])");
+  const std::string audit = fleet_.api().get("/shiplog/v1/audit?event=ObjectCreated&name=m1").body;
+  EXPECT_NE(audit.find(R"("user":"joiner")"), std::string::npos) << audit;
+
+  const std::string id = cluster["spec"]["id"].str();
+  for (const std::string name : {"m1", "m2"}) {
+    const Ran again = join(name, "m1");
+    EXPECT_EQ(again.code, 1);
+    EXPECT_TRUE(again.says("the cluster ID " + id + " or the cluster name " + name + " has been registered")) << again;
+  }
+  const Ran taken = join("m1", "other");
+  EXPECT_EQ(taken.code, 1);
+  EXPECT_TRUE(taken.says(" or the cluster name m1 has been registered")) << taken;
+  EXPECT_EQ(fleet_.api("other").get(kRole).status, 404) << "nothing is made in a member that is refused";
+}
+
+TEST_F(Join, UnjoinWithForceRemovesFinalizers_1_5_1_1_5_4) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  expect_propagates("held");
+  const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works";
+  const std::string work = fleet_.api().get(works).json["items"][0]["metadata"]["name"].str();
+  const Answer held = fleet_.api().patch(
+      works + "/" + work, "json", json(R"([{"op":"add","path":"/metadata/finalizers/-","value":"example.com/hold"}])"));
+  ASSERT_EQ(held.status, 200) << held;
+
+  const Ran zero = fleet_.shiplogctl({"unjoin", "m1", "--wait=0s"});
+  EXPECT_NE(zero.code, 0);
+  EXPECT_TRUE(zero.says("--wait 0s must be a positive duration, e.g. 1m0s")) << zero;
+  const Ran dry = fleet_.shiplogctl({"unjoin", "m1", "--dry-run", "--cluster-context=m1"});
+  EXPECT_TRUE(dry.ok()) << dry;
+  EXPECT_EQ(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").status, 200);
+
+  const Ran waited = fleet_.shiplogctl({"unjoin", "m1", "--wait=1s", "--cluster-kubeconfig", fleet_.kubeconfig("m1")});
+  EXPECT_EQ(waited.code, 1);
+  EXPECT_TRUE(waited.says("cluster(m1) still exists after 1 s")) << waited;
+  const Ran forced = fleet_.shiplogctl({"unjoin", "m1", "--force", "--wait", "1s"});
+  ASSERT_TRUE(forced.ok()) << forced;
+  EXPECT_TRUE(forced.says("forcing cluster(m1) out")) << forced;
+  EXPECT_EQ(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").status, 404);
+  EXPECT_EQ(fleet_.api().get(works + "/" + work).status, 404);
+  EXPECT_EQ(fleet_.api().get("/api/v1/namespaces/karmada-es-m1").status, 404);
+}
+
+TEST_F(Join, UnjoinRefusesAClusterOfPullModeOrNone_1_5_2) {
+  const Ran none = fleet_.shiplogctl({"unjoin", "m9"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(none.says("no cluster object m9 found in karmada control Plane")) << none;
+  fleet_.kubectl_ok(
+      {"apply", "-f", "-"},
+      "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: pulled}\nspec: {syncMode: "
+      "Pull}\n");
+  const Ran pulled = fleet_.shiplogctl({"unjoin", "pulled", "--force"});
+  EXPECT_EQ(pulled.code, 1);
+  EXPECT_TRUE(
+      pulled.says("cluster pulled is a Pull mode member cluster, please use command `unregister` if you want to "
+                  "continue unregistering the cluster"))
+      << pulled;
+  EXPECT_EQ(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/pulled").status, 200);
+}
+
+TEST_F(Join, RefusesTheControlPlaneItself) {  // 1.3.2
   const Ran refused = join("self", "plane");
   EXPECT_EQ(refused.code, 1);
   EXPECT_TRUE(refused.says("leads to the control plane itself")) << refused;

@@ -60,10 +60,10 @@ TEST_F(Quotas, StaticAssignmentsBecomeResourceQuotasAndAreReported_4_2_1_4_2_2) 
             "{clusterName: member1, hard: {cpu: 2}}]}"));
   expect_holders(kInMember, "member1 member2");
   EXPECT_EQ(hard_in("member1"), R"({"cpu":"2"})");
-  const Value work = json(fleet_.kubectl_ok({"get", "works", "-n", "karmada-es-member1", "-l",
-                                             "federatedresourcequota.karmada.io/name=limits,"
-                                             "federatedresourcequota.karmada.io/namespace=default",
-                                             "-o", "json"}));
+  const std::string selector =
+      "federatedresourcequota.karmada.io/name=limits,federatedresourcequota.karmada.io/namespace=default";
+  const Value work =
+      json(fleet_.kubectl_ok({"get", "works", "-n", "karmada-es-member1", "-l", selector, "-o", "json"}));
   EXPECT_EQ(work["items"].size(), 1U);
 
   apply(web(5, "500m") + policy("web", "web", "member1, member2"));
@@ -93,6 +93,15 @@ TEST_F(Quotas, ARefusedBindingKeepsWhatItHasUntilThereIsRoom_4_5) {
 
   const std::string refusal =
       kDenied + "FederatedResourceQuota(default/limits) exceeded for resource cpu: requested sum 2, limit 1.";
+  // 4.3.10: a dry run has the same answer, and uses nothing.
+  const auto dry_run = [&](const std::string& replicas) {
+    return fleet_.kubectl({"patch", "resourcebinding", "web-deployment", "--type=json", "--dry-run=server", "-p",
+                           R"([{"op":"replace","path":"/spec/clusters/0/replicas","value":)" + replicas + "}]"});
+  };
+  EXPECT_TRUE(dry_run("20").says(refusal)) << dry_run("20");
+  EXPECT_TRUE(dry_run("10").ok()) << dry_run("10");
+  EXPECT_EQ(replicas("web"), "member1:5");
+  expect_status("overallUsed", R"({"cpu":"500m"})");
   fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=20"});
   EXPECT_TRUE(eventually([&] { return condition("web", "Scheduled") == "False QuotaExceeded: " + refusal; }))
       << condition("web", "Scheduled");
@@ -132,6 +141,68 @@ Value placed_binding(const std::string& name) {
   made.edit("metadata").set("name", name);
   made.edit("spec").edit("resource").set("name", name);
   return made;
+}
+
+/// A pod that requests so much.
+Value pod(const std::string& name, const std::string& cpu) {
+  Value made = json(R"({"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{"containers":[{"name":"main","image":"i:1",
+      "resources":{"requests":{}}}]}})");
+  made.edit("metadata").set("name", name);
+  made.edit("spec").edit("containers").edit_items()[0].edit("resources").edit("requests").set("cpu", cpu);
+  return made;
+}
+
+// As an API server's admission: a pod that is created past every controller is charged, or refused.
+TEST(QuotaOfAMember, RefusesPodsThatAreCreatedDirectly) {
+  Fleet fleet;
+  fleet.member("m1");
+  const ApiClient api = fleet.api("m1");
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const auto used = [&] {
+    return to_json(api.get("/api/v1/namespaces/default/resourcequotas/few").json["status"]["used"]);
+  };
+  fleet.kubectl_ok({"create", "quota", "few", "--hard=pods=12,requests.cpu=2"}, "", "m1");
+  ASSERT_TRUE(eventually([&] { return used() == R"({"pods":"0","requests.cpu":"0"})"; })) << used();
+
+  EXPECT_EQ(api.post(pods, pod("a", "1200m")).status, 201);
+  EXPECT_EQ(used(), R"({"pods":"1","requests.cpu":"1200m"})");
+  const std::string refusal =
+      "pods \"b\" is forbidden: exceeded quota: few, requested: requests.cpu=1200m, used: requests.cpu=1200m, limited: "
+      "requests.cpu=2";
+  for (const char* dry_run : {"", "?dryRun=All"}) {
+    const Answer refused = api.post(pods + dry_run, pod("b", "1200m"));
+    EXPECT_EQ(refused.status, 403) << refused;
+    EXPECT_EQ(refused.reason(), "Forbidden");
+    EXPECT_EQ(refused.message(), refusal);
+  }
+  const Ran ran = fleet.kubectl({"create", "-f", "-"}, to_json(pod("b", "1200m")), "m1");
+  EXPECT_TRUE(ran.says(refusal)) << ran;
+  Value unstated = pod("b", "1");
+  unstated.edit("spec").edit("containers").edit_items()[0].erase("resources");
+  EXPECT_EQ(api.post(pods, unstated).message(),
+            "pods \"b\" is forbidden: failed quota: few: must specify requests.cpu for: main");
+  EXPECT_EQ(api.post(pods + "?dryRun=All", pod("b", "100m")).status, 201);
+  EXPECT_EQ(used(), R"({"pods":"1","requests.cpu":"1200m"})") << "a dry run uses nothing";
+
+  // Eleven more pods are permitted, but only eight of 100m have room.
+  std::atomic<int> accepted{0};
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      const ApiClient own = fleet.api("m1");
+      for (int number = 0; number < 4; ++number) {
+        const std::string name = "p-" + std::to_string(writer) + "-" + std::to_string(number);
+        const Answer answer = own.post(pods, pod(name, "100m"));
+        EXPECT_TRUE(answer.status == 201 || answer.status == 403) << answer;
+        if (answer.status == 201) ++accepted;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(accepted, 8);
+  EXPECT_EQ(used(), R"({"pods":"9","requests.cpu":"2"})");
+  fleet.kubectl_ok({"delete", "pod", "a", "--force", "--grace-period=0"}, "", "m1");
+  EXPECT_TRUE(eventually([&] { return used() == R"({"pods":"8","requests.cpu":"800m"})"; })) << used();
 }
 
 // No scheduler runs: what the API servers accept is decided by the journal's order alone.

@@ -42,7 +42,15 @@ class UpstreamFlagsOfTheProgram : public ::testing::Test {
     return run(command, {}, "", std::chrono::seconds{60});
   }
   static bool options_are_taken(const Ran& ran) { return ran.says(kNoJournal); }
+  /// Ends because of the kubeconfig, unless an option is wrong before that.
+  Ran estimator(std::vector<std::string> options) {
+    std::vector<std::string> command = {SHIPLOG_BUILT "/shiplogd", "estimator", "--cluster-name=m1",
+                                        "--kubeconfig=" + folder_.file(kNoKubeconfig)};
+    command.insert(command.end(), options.begin(), options.end());
+    return run(command, {}, "", std::chrono::seconds{60});
+  }
 
+  static inline const std::string kNoKubeconfig = "no-such-kubeconfig";
   static inline const std::string kNoJournal = "no-such-journal:anywhere";
   TestDirectory folder_{"flags"};
 };
@@ -88,6 +96,31 @@ TEST_F(UpstreamFlagsOfTheProgram, WhatIsRefusedHasAnExplanation_8_4) {
     }
   }
   EXPECT_GT(refused, 15);
+}
+
+TEST_F(UpstreamFlagsOfTheProgram, OfTheEstimatorAreTakenWithTheirDefaults_8_4_7) {
+  const Ran help = run({SHIPLOG_BUILT "/shiplogd", "estimator", "--help"}, {}, "", std::chrono::seconds{60});
+  std::vector<std::string> words;
+  std::vector<std::string> ignored;
+  for (const auto& row : rows("Flags of the estimator")) {
+    ASSERT_EQ(row.size(), 3U) << row.front();
+    const bool option = row[2] == "option";
+    EXPECT_EQ(help.says(row[0] + " ") || help.says(row[0] + "\n"), option) << row[0];
+    if (!option) ignored.push_back(row[0]);
+    if (option && row[1].empty()) continue;  // its default is not to be given
+    words.push_back(row[0] + "=" + (row[0].ends_with("bind-address") ? "127.0.0.1:0" : row[1]));
+  }
+  EXPECT_GE(words.size(), 30U);
+  const Ran ran = estimator(words);
+  EXPECT_TRUE(ran.says(kNoKubeconfig)) << ran;
+  for (const std::string& flag : ignored) EXPECT_TRUE(ran.says(flag + " has no effect: ")) << flag << "\n" << ran;
+
+  EXPECT_TRUE(estimator({"--server_port=10352", "--master="}).says(kNoKubeconfig));
+  for (const char* wrong : {"--server-port=0", "--server-port=70000", "--feature-gates=Teleportation=true"}) {
+    const Ran refused = estimator({wrong});
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_FALSE(refused.says(kNoKubeconfig)) << refused;
+  }
 }
 
 TEST_F(UpstreamFlagsOfTheProgram, GatesAreTakenWithTheirDefaults_0_1) {

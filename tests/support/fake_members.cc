@@ -218,7 +218,10 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
     return {200, Value::object({{"major", "1"}, {"minor", "34"}, {"gitVersion", "v1.34.0"}})};
   }
   const size_t head = segments[0] == "api" ? 2 : 3;
-  if (segments.size() <= head) return discover(segments);
+  if (segments.size() <= head) {
+    if (undiscovered.contains(request.path)) return status(503, "ServiceUnavailable", "the server is overloaded");
+    return discover(segments);
+  }
   if (refuse != 0) return status(refuse, "Refused", "the member refuses on purpose");
 
   Target target;

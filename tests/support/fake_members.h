@@ -27,10 +27,11 @@ class FakeMember {
   FakeMember(std::string name, Schedule schedule);
 
   // Faults.
-  bool down = false;               ///< nothing answers; use FakeMembers::set_down so that watches end too
-  int refuse = 0;                  ///< every request to an object is answered with this status; 0: none
-  Millis latency = {1};            ///< of every answer and watch event
-  std::set<std::string> unserved;  ///< types that this cluster does not know
+  bool down = false;                   ///< nothing answers; use FakeMembers::set_down so that watches end too
+  int refuse = 0;                      ///< every request to an object is answered with this status; 0: none
+  Millis latency = {1};                ///< of every answer and watch event
+  std::set<std::string> unserved;      ///< types that this cluster does not know
+  std::set<std::string> undiscovered;  ///< paths of discovery that are answered with 503
   /// Workloads become ready this long after each change of them; not set: they stay as they are.
   std::optional<Millis> ready_after;
   /// May change an object before it is stored, as defaulting does.

@@ -407,6 +407,35 @@ TEST(ClusterAdmission, IsChecked) {  // CL-1 to CL-8, S-68, 1.1.1
             "no error");
 }
 
+TEST(ClusterAdmission, AReferenceToASecretNeedsNameAndNamespace_CL_4_1_2_4) {
+  const auto refused = [](const std::string& reference, const std::string& value) {
+    Value object = json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push"}})");
+    object.edit("spec").set(reference, json(value));
+    return fields_of(create(kClusters, object));
+  };
+  for (const std::string reference : {"secretRef", "impersonatorSecretRef"}) {
+    EXPECT_EQ(refused(reference, R"({"namespace":"ns","name":"n"})"), "no error") << reference;
+    for (const char* without_name : {R"({"namespace":"ns"})", R"({"namespace":"ns","name":""})"}) {
+      EXPECT_EQ(refused(reference, without_name), "spec." + reference + ".name");
+    }
+    for (const char* without_namespace : {R"({"name":"n"})", R"({"namespace":"","name":"n"})"}) {
+      EXPECT_EQ(refused(reference, without_namespace), "spec." + reference + ".namespace");
+    }
+  }
+}
+
+TEST(ClusterAdmission, ProxyHeadersAreTexts_1_1_1) {
+  const auto with = [](const char* headers) {
+    Value object = json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push","proxyURL":"http://proxy"}})");
+    object.edit("spec").set("proxyHeader", json(headers));
+    return create(kClusters, object);
+  };
+  const auto made = with(R"({"X-Team":"a,b"})");
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  EXPECT_EQ(made.value()["spec"]["proxyHeader"]["X-Team"], Value{"a,b"});
+  EXPECT_FALSE(with(R"({"X-Team":["a"]})").has_value());
+}
+
 TEST(ClusterAdmission, AStatusIsDecodedAndNotValidated_CL_28) {
   const Value made = stored(kClusters, json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push"}})"));
   const auto with_status = [&](std::string_view status) {

@@ -84,6 +84,26 @@ awaitable<Result<Outcome>> append(const Server& server, const RequestContext& co
       use_awaitable);
 }
 
+awaitable<Result<Outcome>> try_out(const Server& server, const RequestContext& context, Lane& lane, Store& store,
+                                   Entry& entry) {
+  entry.id = new_entry_id(*server.options.random);
+  entry.time = server.options.clock->now();
+  return asio::async_initiate<Token, void(Result<Outcome>)>(
+      [&server, &context, &lane, &store, &entry](auto handler) {
+        lane.entered = false;
+        auto done = [held = shared(std::move(handler))](Result<Outcome> outcome) {
+          std::move (*held)(std::move(outcome));
+        };
+        Replica& replica = store.replica();
+        replica.executor().post(
+            [&replica, entry = std::move(entry), answer = server.deadlines->guard(context.timeout, std::move(done))] {
+              const State& state = replica.state();
+              answer(Outcome{replica.next(), state.revision(), would_refuse(state, entry), {}, false});
+            });
+      },
+      use_awaitable);
+}
+
 void append_settlement(const Server& server, Entry entry, std::function<void(Result<Outcome>)> done) {
   constexpr Millis kLongest{60'000};
   Replica& replica = server.options.record->replica();

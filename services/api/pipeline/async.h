@@ -31,6 +31,9 @@ awaitable<Result<void>> when_current(Store& store, Lane& lane);
 /// kTimeout, the journal took longer than the request may.
 awaitable<Result<Outcome>> append(const Server& server, const RequestContext& context, Lane& lane, Store& store,
                                   Entry& entry);
+/// Continues on the fold thread with what the entry would be refused for now; it is not stored. Error: kTimeout.
+awaitable<Result<Outcome>> try_out(const Server& server, const RequestContext& context, Lane& lane, Store& store,
+                                   Entry& entry);
 /// Appends the entry that settles a produced request which was not carried out, to the record, and calls `done` on the
 /// fold thread. Threads: any.
 void append_settlement(const Server& server, Entry entry, std::function<void(Result<Outcome>)> done);

@@ -6,6 +6,7 @@
 #include "services/api/auth/token_secret.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/pod_quotas.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/versions/versions.h"
 #include "services/roles/serviceaccount_token/decide.h"
@@ -46,6 +47,7 @@ StageResult<void> check_namespace(const Server& server, const RequestContext& co
 
 /// The object as it is stored. Sealed text from a client is not accepted: a copy of one, from the history or a backup,
 /// would be opened for every user who can read the object that it was written into.
+/// Of a dry run nothing is sealed: that would make keys.
 Result<Value> sealed(const Server& server, const WriteRequest& write, const RequestContext& context, Value object,
                      const ObjectKey& key, bool exists) {
   Vault* vault = server.objects.vault();
@@ -60,6 +62,7 @@ Result<Value> sealed(const Server& server, const WriteRequest& write, const Requ
   if (is_object(write)) {
     SHIPLOG_TRY(object, vault->seal_like(stored, std::move(object)));
   }
+  if (write.parameters.dry_run) return object;
   return vault->seal(key, std::move(object));
 }
 
@@ -127,7 +130,10 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
   Rejection rejection{std::move(error)};
   rejection.subject = subject;
   const bool faster = refusal.code == ErrorCode::kConflict || refusal.code == ErrorCode::kAlreadyExists;
-  rejection.superseded = faster && write.retries_conflicts;
+  // Another pod was charged to a quota of this one's: the client knows nothing of that.
+  const bool charged_meanwhile = refusal.code == ErrorCode::kConflict && refusal.about &&
+                                 refusal.about->type == "resourcequotas" && key.type == "pods";
+  rejection.superseded = (faster && write.retries_conflicts) || charged_meanwhile;
   return rejection;
 }
 
@@ -225,25 +231,19 @@ void fill_as_the_fold_would(const Server& server, Value& object) {
   object.edit("metadata").set("creationTimestamp", rfc3339(server.options.clock->now()));
 }
 
-/// Completes an object that is created, and rejects what the fold does not check: in a dry run, that the name is taken;
-/// in a dry run and in the ephemera, that the namespace does not exist.
+/// Completes an object that is created, and rejects what the fold does not check: in the ephemera, that the namespace
+/// does not exist. A dry run continues with everything folded that was acknowledged before it.
 awaitable<StageResult<Value>> complete_creation(const Server& server, const RequestContext& context,
                                                 const WriteRequest& write, Lane& lane, const Proposal& proposal,
                                                 const ObjectKey& key, Value object) {
   const bool dry_run = write.parameters.dry_run;
-  const bool checks_namespace = !key.ns.empty() && (context.kind->ephemeral || dry_run);
+  const bool checks_namespace = !key.ns.empty() && context.kind->ephemeral;
   const bool adds_token = !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
                           serviceaccount_token::is_token_secret(object);
   if (dry_run) {
     fill_as_the_fold_would(server, object);
     auto current = co_await when_current(server.store(*context.kind), lane);
     if (!current) co_return std::move(current).error();
-    const auto stored = server.objects.find_json(*context.kind, key);
-    if (stored && stored.value()) {
-      Rejection rejection{already_exists(context.subject(key.name))};
-      rejection.subject = context.subject(key.name);
-      co_return rejection;
-    }
   }
   if (checks_namespace || adds_token) {
     auto current = co_await when_current(server.objects.record(), lane);
@@ -287,17 +287,30 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
     auto completed = co_await complete_creation(server, context, write, lane, proposal, key, std::move(changes.object));
     if (!completed) co_return std::move(completed).error();
     changes.object = std::move(completed).value();
+    if (server.options.admit_pod && key.type == "pods") {
+      if (!lane.entered) co_await continue_on(lane);
+      auto charged = charge_quotas(server, context, key, changes);
+      if (!charged) co_return std::move(charged).error();
+    }
   }
-  if (write.parameters.dry_run || (changes.put == WriteChanges::Put::kNothing && changes.events.empty())) {
-    Committed committed;
-    committed.object = std::move(changes.object);
-    committed.gone = changes.gone;
-    co_return committed;
+  const bool changes_nothing = changes.put == WriteChanges::Put::kNothing && changes.events.empty();
+  Committed as_computed;
+  if (write.parameters.dry_run || changes_nothing) {
+    as_computed.object = changes.object;
+    as_computed.gone = changes.gone;
   }
+  if (changes_nothing) co_return as_computed;
 
   auto prepared = prepare_entry(server, context, write, proposal.verb, key, std::move(changes));
   if (!prepared) co_return std::move(prepared).error();
   Store& store = server.store(*context.kind);
+  if (write.parameters.dry_run) {
+    auto tried = co_await try_out(server, context, lane, store, prepared.value().entry);
+    co_await continue_on(lane);
+    if (!tried) co_return std::move(tried).error();
+    if (tried.value().refusal) co_return refusal_of(server, context, write, *tried.value().refusal, key);
+    co_return as_computed;
+  }
   LargeRequests::Permit turn;
   if (lane.large != nullptr) turn = co_await turn_to_append(*server.large);
   const EntryId entry_id = prepared.value().entry.id;

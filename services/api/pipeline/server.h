@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "events/base/networks.h"
 #include "events/base/random.h"
@@ -28,6 +29,12 @@ namespace shiplog::api {
 class Access;
 class ServiceAllocator;
 class TokenSigner;
+
+/// What the ResourceQuotas of its namespace mean for a new pod.
+struct PodAdmission {
+  std::string refusal;         ///< the whole message; "": the pod is admitted
+  std::vector<Value> charged;  ///< the quotas that count it, with its usage in their status
+};
 
 struct ServerOptions {
   HttpServer::Options http;  ///< refusal and on_trouble are filled in by ApiServer
@@ -57,6 +64,8 @@ struct ServerOptions {
   HealthChecks health;    ///< of /readyz, /livez and /healthz; may be empty
   /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.
   std::function<bool(const RequestContextPtr&)> requests;
+  /// Judges new pods by the ResourceQuotas of their namespace; may be empty: quotas do not limit them. Threads: any.
+  std::function<PodAdmission(const Value& pod, const std::vector<Value>& quotas)> admit_pod;
   /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
   std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
 };

@@ -57,9 +57,9 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
 awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
                                           const WriteRequest& write, Lane& lane, Proposal& proposal);
 
-/// Stores the proposal and waits until it is visible; of a dry run, does all but that. Continues on the fold thread
-/// when it was stored, else where it may block. Errors: kConflict, kAlreadyExists, ... as the fold refuses;
-/// Rejection::superseded if another try may succeed.
+/// Stores the proposal and waits until it is visible; of a dry run, only asks what the fold would refuse. Continues on
+/// the fold thread when it was stored, else where it may block. Errors: kConflict, kAlreadyExists, ... as the fold
+/// refuses; Rejection::superseded if another try may succeed.
 awaitable<StageResult<Committed>> commit(const Server& server, const RequestContext& context, const WriteRequest& write,
                                          Lane& lane, Proposal& proposal);
 

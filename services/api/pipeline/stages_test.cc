@@ -195,6 +195,7 @@ class CommitTest : public StagesTest {
     Proposal proposal = proposal_of(context, write);
     Lane lane = server_.lane();
     auto validated = server_.finish(validate(server_.server(), context, write, lane, proposal));
+    if (!validated) return std::move(validated).error();
     return server_.finish(commit(server_.server(), context, write, lane, validated.value()));
   }
 };
@@ -220,6 +221,102 @@ TEST_F(CommitTest, OfADryRunStoresNothing) {
   server_.put(ObjectCreated{kMap, ManualServer::object("a")});
   EXPECT_EQ(code_of(committed(*context, decode(server_.server(), *context, kMapBody).value()).error()),
             ErrorCode::kAlreadyExists);
+}
+
+TEST_F(CommitTest, OfADryRunIsRefusedByTheQuotaThatRefusesTheWriteAndReservesNothing_4_3_10_Q_15) {
+  server_.put(FoldVersionActivated{kFoldVersion});
+  server_.put(FeatureGatesSet{{"FederatedQuotaEnforcement"}});
+  const ObjectKey limits{type::kFederatedResourceQuota, "default", "limits"};
+  Value quota = ManualServer::object("limits");
+  quota.set("spec", json(R"({"overall":{"cpu":"2"}})"));
+  server_.put(ObjectCreated{limits, quota});
+  const auto binding = [&](const std::string& name, int64_t replicas) {
+    Value made = json(R"({"apiVersion":"work.karmada.io/v1alpha2","kind":"ResourceBinding","metadata":{},"spec":{
+        "resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},
+        "replicaRequirements":{"resourceRequest":{"cpu":"1"}}}})");
+    made.edit("metadata").set("name", name);
+    if (const Object* stored = server_.state().find({type::kResourceBinding, "default", name})) {
+      made.edit("metadata").set("resourceVersion", std::to_string(stored->revision.value));
+    }
+    made.edit("spec").set("replicas", replicas);
+    made.edit("spec").set("clusters", Value::array({Value::object({{"name", "m1"}, {"replicas", replicas}})}));
+    return to_json(made);
+  };
+  const std::string all = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";
+  const auto write = [&](const std::string& method, const std::string& target, const std::string& body) {
+    const auto context = server_.context(method, target);
+    return committed(*context, decode(server_.server(), *context, body).value());
+  };
+  const auto message = [](const StageResult<Committed>& result) {
+    if (result) return std::string{"accepted"};
+    const Rejection& rejection = result.error();
+    return rejection.denial ? to_json(rejection.denial->status) : rejection.error.message;
+  };
+
+  const std::string refused = message(write("POST", all, binding("b", 3)));
+  EXPECT_NE(refused.find("exceeded for resource cpu: requested sum 3, limit 2."), std::string::npos) << refused;
+  EXPECT_EQ(message(write("POST", all + "?dryRun=All", binding("b", 3))), refused);
+  EXPECT_EQ(message(write("POST", all + "?dryRun=All", binding("b", 2))), "accepted");
+  EXPECT_TRUE(server_.state().find(limits)->value["status"]["overallUsed"].is_null()) << "the dry run used something";
+
+  EXPECT_EQ(message(write("POST", all, binding("b", 2))), "accepted");
+  const size_t entries = server_.journal.size();
+  EXPECT_EQ(message(write("PUT", all + "/b?dryRun=All", binding("b", 3))), refused);
+  EXPECT_EQ(message(write("PUT", all + "/b?dryRun=All", binding("b", 1))), "accepted");
+  EXPECT_EQ(message(write("DELETE", all + "/b?dryRun=All", "")), "accepted");
+  EXPECT_EQ(server_.journal.size(), entries);
+  EXPECT_EQ(to_json(server_.state().find(limits)->value["status"]["overallUsed"]), R"({"cpu":"2"})");
+}
+
+TEST_F(CommitTest, OfADryRunIsRefusedAsTheWriteWhereTheNamespaceIsMissing) {
+  const auto elsewhere = server_.context("POST", "/api/v1/namespaces/nowhere/configmaps?dryRun=All");
+  const auto missing = committed(*elsewhere, decode(server_.server(), *elsewhere, kMapBody).value());
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(code_of(missing.error()), ErrorCode::kNotFound);
+  EXPECT_EQ(missing.error().subject->kind, "Namespace");
+}
+
+TEST_F(CommitTest, ANewPodIsChargedToTheQuotasOfItsNamespace) {
+  const ObjectKey few{"resourcequotas", "default", "few"};
+  server_.put(ObjectCreated{few, ManualServer::object("few")});
+  server_.put(ObjectCreated{{type::kNamespace, "", "elsewhere"}, ManualServer::object("elsewhere", "")});
+  server_.put(ObjectCreated{{"resourcequotas", "elsewhere", "other"}, ManualServer::object("other", "elsewhere")});
+  bool stale = false;
+  server_.server().options.admit_pod = [&](const Value& pod, const std::vector<Value>& quotas) {
+    PodAdmission admission;
+    if (quotas.size() != 1) return PodAdmission{"not one quota", {}};
+    if (pod["metadata"]["name"] == Value{"b"}) return PodAdmission{"pods \"b\" is forbidden: exceeded quota: few", {}};
+    admission.charged = quotas;
+    admission.charged[0].edit("status").edit("used").set("pods", "1");
+    if (stale) admission.charged[0].edit("metadata").set("resourceVersion", "1");
+    return admission;
+    return admission;
+  };
+  const auto create = [&](const std::string& name, const std::string& query = "") {
+    const auto context = server_.context("POST", "/api/v1/namespaces/default/pods" + query);
+    return committed(*context, decode(server_.server(), *context,
+                                      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                                          R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+                                   .value());
+  };
+  ASSERT_TRUE(create("a", "?dryRun=All"));
+  EXPECT_TRUE(server_.state().find(few)->value["status"].is_null());
+  ASSERT_TRUE(create("a"));
+  EXPECT_EQ(server_.journal.back().events.size(), 2U) << "the pod and its usage, or neither";
+  EXPECT_EQ(server_.state().find(few)->value["status"]["used"]["pods"], Value{"1"});
+  for (const char* query : {"", "?dryRun=All"}) {
+    const auto refused = create("b", query);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(code_of(refused.error()), ErrorCode::kForbidden);
+    EXPECT_EQ(refused.error().error.message, "pods \"b\" is forbidden: exceeded quota: few");
+    EXPECT_EQ(refused.error().denied->object, (ObjectKey{"pods", "default", "b"}));
+  }
+  // Another pod was charged after the quotas were read: the request is computed again.
+  stale = true;
+  const auto raced = create("c");
+  ASSERT_FALSE(raced);
+  EXPECT_TRUE(raced.error().superseded);
+  EXPECT_EQ(server_.state().find({"pods", "default", "c"}), nullptr);
 }
 
 TEST_F(CommitTest, ReportsWhatTheFoldRefuses) {

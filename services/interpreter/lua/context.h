@@ -36,6 +36,7 @@ struct LuaContext {
   bool out_of_memory = false;
   UtcMillis now;
   bool asked_time = false;
+  bool priority_class = false;            ///< as in Call
   uint64_t random = 0x9e3779b97f4a7c15U;  ///< math.random's: the same in each call
   /// Numbers beyond 2^53 among the arguments, with their exact values; null if several integers map to the same number.
   std::map<double, Value> large;

@@ -55,7 +55,9 @@ int pod_requirements(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   const Value pod_template = pull_unshaped(state, 1);
   charge(state, 100);
-  const auto requirements = native::pod_requirements(pod_template["spec"]);
+  const auto requirements = native::pod_requirements(pod_template["spec"], context_of(state).priority_class
+                                                                               ? native::PriorityClass::kNamed
+                                                                               : native::PriorityClass::kLeftOut);
   if (!requirements) return luaL_error(state, "%s", requirements.error().message.c_str());
   push(state, requirements.value());
   return 1;

@@ -255,6 +255,7 @@ Result<std::vector<Value>> run(const Call& call) {
   LuaContext context;
   context.steps = kMostSteps;
   context.now = call.now;
+  context.priority_class = call.priority_class;
   context.shapes = call.shapes;
   Job job{&call, known->second, {}};
   const auto ended = guarded(context, run_protected, &job);

@@ -37,9 +37,10 @@ struct Call {
   /// Determine the meaning of an empty table (L-16): list or map as at the same path in one of these. Without shapes,
   /// or if none of them has the path, an empty table below the top level is omitted; at the top level it is {}.
   std::vector<Value> shapes;
-  UtcMillis now;               ///< for os.time and os.date, which are in UTC
-  bool* asked_time = nullptr;  ///< set when the script calls one of these
-  Limit* exceeded = nullptr;   ///< set with kTooLarge: which limit
+  UtcMillis now;                ///< for os.time and os.date, which are in UTC
+  bool* asked_time = nullptr;   ///< set when the script calls one of these
+  Limit* exceeded = nullptr;    ///< set with kTooLarge: which limit
+  bool priority_class = false;  ///< accuratePodRequirements names it (L-6)
 };
 
 /// The results. Whole numbers become integers. An integer too large for Lua's numbers (2^53) is preserved if the script

@@ -8,7 +8,9 @@
 /// The built-in kinds of Kubernetes: table L-4, one function per column. nullopt: the kind has no such rule.
 namespace shiplog::interpreter::native {
 
-Result<std::optional<Replicas>> replicas(const Value& object);
+/// Whether requirements name the pods' priority class: with gate ResourceQuotaEstimate.
+enum class PriorityClass { kLeftOut, kNamed };
+Result<std::optional<Replicas>> replicas(const Value& object, PriorityClass priority_class = PriorityClass::kLeftOut);
 std::optional<Value> revise_replica(const Value& object, int64_t count);
 Result<std::optional<Value>> retain(const Value& desired, const Value& observed);
 /// The parts of a template's status in addition to the sums that upstream computes.
@@ -24,9 +26,9 @@ std::optional<std::vector<Dependency>> dependencies(const Value& object);
 /// "apps/v1/Deployment", "v1/Pod".
 std::string kind_of(const Value& object);
 
-/// L-6: the requirements of one pod of this spec; null if it has none. Error: kInvalid, an amount that does not parse
-/// (the message names container and resource).
-Result<Value> pod_requirements(const Value& pod_spec);
+/// L-6: the requirements of one pod of this spec; null if it has none, also if it has a priority class alone. Error:
+/// kInvalid, an amount that does not parse (the message names container and resource).
+Result<Value> pod_requirements(const Value& pod_spec, PriorityClass priority_class = PriorityClass::kLeftOut);
 
 /// B-30: the objects that a pod of this spec refers to: ConfigMaps, Secrets, the ServiceAccount and
 /// PersistentVolumeClaims, each sorted by name.

@@ -64,11 +64,15 @@ Value node_claim_of(const Value& pod_spec) {
 
 }  // namespace
 
-Result<Value> pod_requirements(const Value& pod_spec) {
+Result<Value> pod_requirements(const Value& pod_spec, PriorityClass priority_class) {
   SHIPLOG_TRY(const ResourceList request, request_of(pod_spec));
   Value requirements;
   if (Value claim = node_claim_of(pod_spec); !claim.is_null()) requirements.set("nodeClaim", std::move(claim));
   if (!request.empty()) requirements.set("resourceRequest", to_value(request));
+  const Value& named = pod_spec["priorityClassName"];
+  if (priority_class == PriorityClass::kNamed && !requirements.is_null() && !named.is_empty()) {
+    requirements.set("priorityClassName", named);
+  }
   return requirements;
 }
 
@@ -85,7 +89,7 @@ bool is_scaled(const std::string& kind) {
 
 }  // namespace
 
-Result<std::optional<Replicas>> replicas(const Value& object) {
+Result<std::optional<Replicas>> replicas(const Value& object, PriorityClass priority_class) {
   const std::string kind = kind_of(object);
   const Value& spec = object["spec"];
   Replicas wanted;
@@ -100,7 +104,7 @@ Result<std::optional<Replicas>> replicas(const Value& object) {
   } else {
     return std::nullopt;
   }
-  SHIPLOG_TRY(wanted.requirements, pod_requirements(*pod_spec));
+  SHIPLOG_TRY(wanted.requirements, pod_requirements(*pod_spec, priority_class));
   return std::optional{std::move(wanted)};
 }
 

@@ -81,6 +81,16 @@ TEST(InterpreterReplicas, NativeOperationsAreThoseOfTheTable_L_4) {
   EXPECT_EQ(offered("example.com/v1", "Deployment"), "");
 }
 
+TEST(InterpreterReplicas, APriorityClassAloneIsNoRequirement_L_6) {
+  const auto requirements = [](const char* spec) {
+    return native::pod_requirements(yaml(spec), native::PriorityClass::kNamed).value();
+  };
+  EXPECT_TRUE(requirements("{priorityClassName: high}").is_null());
+  EXPECT_EQ(requirements("{priorityClassName: high, nodeSelector: {a: b}}"),
+            yaml("{nodeClaim: {nodeSelector: {a: b}}, priorityClassName: high}"));
+  EXPECT_EQ(requirements("{priorityClassName: '', nodeSelector: {a: b}}"), yaml("{nodeClaim: {nodeSelector: {a: b}}}"));
+}
+
 TEST(InterpreterReplicas, NamesTheContainerWhoseAmountDoesNotParse_L_6) {
   const auto replicas = native::replicas(
       yaml("{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {requests: {cpu: lots}}}]}}"));

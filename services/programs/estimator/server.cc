@@ -131,9 +131,9 @@ class Service final : public pb::Estimator::CallbackService {
 
 std::shared_ptr<grpc::ServerCredentials> credentials(const EstimatorServer::Options& options) {
   if (options.certificate_pem.empty()) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions tls{options.client_ca_pem.empty()
-                                            ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-                                            : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY};
+  grpc::SslServerCredentialsOptions tls{options.requires_client_certificate
+                                            ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                            : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE};
   tls.pem_root_certs = options.client_ca_pem;
   tls.pem_key_cert_pairs.push_back({options.key_pem, options.certificate_pem});
   return grpc::SslServerCredentials(tls);

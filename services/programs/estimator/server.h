@@ -17,8 +17,9 @@ class EstimatorServer {
     std::string cluster;                   ///< the member that this estimator serves
     std::string listen;                    ///< "HOST:PORT"; port 0: any free port
     std::string certificate_pem, key_pem;  ///< empty: no TLS
-    std::string client_ca_pem;             ///< CA of client certificates; empty: no client authentication
-    MemberView* member = nullptr;          ///< must outlive the server
+    std::string client_ca_pem;             ///< CA of client certificates
+    bool requires_client_certificate = false;
+    MemberView* member = nullptr;  ///< must outlive the server
     const Clock* clock = nullptr;
   };
   /// Listens. Errors: kIo, cannot listen; kBadRequest, certificates that cannot be read.

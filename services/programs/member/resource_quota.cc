@@ -153,23 +153,27 @@ void wake_limited(const State& state, const Change& change, const char* type, st
 }
 
 PodQuotas::PodQuotas(const State& state, const std::string& ns) {
-  for (const auto& [name, quota] : state.objects(kResourceQuotas, ns)) {
-    const Value& status = quota.value["status"];
-    // Until its controller has counted for the first time, a quota admits nothing that it limits, as upstream.
-    quotas_.push_back({{kResourceQuotas, name.ns, name.name},
-                       &quota,
-                       resource_list_from(quota.value["spec"]["hard"]),
-                       resource_list_from(status["used"])});
-  }
+  for (const auto& [name, quota] : state.objects(kResourceQuotas, ns)) add(quota.value, &quota);
+}
+
+PodQuotas::PodQuotas(const std::vector<Value>& quotas) {
+  for (const Value& quota : quotas) add(quota, nullptr);
+}
+
+void PodQuotas::add(const Value& quota, const Object* stored) {
+  // Until its controller has counted for the first time, a quota admits nothing that it limits, as upstream.
+  quotas_.push_back(
+      {quota, stored, resource_list_from(quota["spec"]["hard"]), resource_list_from(quota["status"]["used"])});
 }
 
 std::string PodQuotas::admit(const Value& pod) {
   const std::string refused = "pods \"" + pod["metadata"]["name"].str() + "\" is forbidden: ";
   const ResourceList usage = usage_of_pod(pod);
   for (const Quota& quota : quotas_) {
-    if (!counts(quota.object->value, pod)) continue;
+    if (!counts(quota.object, pod)) continue;
+    const std::string name_of_quota = quota.object["metadata"]["name"].str();
     if (const std::string open = left_open(quota.hard, pod); !open.empty()) {
-      return refused + "failed quota: " + quota.key.name + ": " + open;
+      return refused + "failed quota: " + name_of_quota + ": " + open;
     }
     std::vector<std::string> exceeded;
     for (const auto& [name, hard] : quota.hard) {
@@ -177,15 +181,15 @@ std::string PodQuotas::admit(const Value& pod) {
       if (amount == usage.end() || amount->second.is_zero()) continue;
       const auto used = quota.used.find(name);
       if (used == quota.used.end())
-        return refused + "status unknown for quota: " + quota.key.name + ", resources: " + name;
+        return refused + "status unknown for quota: " + name_of_quota + ", resources: " + name;
       if (used->second + amount->second > hard) exceeded.push_back(name);
     }
     if (exceeded.empty()) continue;
-    return refused + "exceeded quota: " + quota.key.name + ", requested: " + listed(usage, exceeded) +
+    return refused + "exceeded quota: " + name_of_quota + ", requested: " + listed(usage, exceeded) +
            ", used: " + listed(quota.used, exceeded) + ", limited: " + listed(quota.hard, exceeded);
   }
   for (Quota& quota : quotas_) {
-    if (!counts(quota.object->value, pod)) continue;
+    if (!counts(quota.object, pod)) continue;
     for (auto& [name, used] : quota.used) {
       const auto amount = usage.find(name);
       if (amount == usage.end() || amount->second.is_zero()) continue;
@@ -196,13 +200,27 @@ std::string PodQuotas::admit(const Value& pod) {
   return "";
 }
 
+Value PodQuotas::with_usage(const Quota& quota) {
+  Value seen = quota.object;
+  seen.edit("status").set("used", to_value(quota.used));
+  return seen;
+}
+
 void PodQuotas::charge(Changes& changes) const {
   for (const Quota& quota : quotas_) {
     if (!quota.charged) continue;
-    Value seen = quota.object->value;
-    seen.edit("status").set("used", to_value(quota.used));
-    changes.update_status(quota.key, *quota.object, std::move(seen));
+    const Value& metadata = quota.object["metadata"];
+    changes.update_status({kResourceQuotas, metadata["namespace"].str(), metadata["name"].str()}, *quota.stored,
+                          with_usage(quota));
   }
+}
+
+std::vector<Value> PodQuotas::charged() const {
+  std::vector<Value> all;
+  for (const Quota& quota : quotas_) {
+    if (quota.charged) all.push_back(with_usage(quota));
+  }
+  return all;
 }
 
 }  // namespace shiplog::member

@@ -26,19 +26,25 @@ void wake_limited(const State& state, const Change& change, const char* type, st
 class PodQuotas {
  public:
   PodQuotas(const State& state, const std::string& ns);
+  /// `quotas`: those of the namespace, as the API serves them.
+  explicit PodQuotas(const std::vector<Value>& quotas);
 
   /// "" when the pod is admitted, and charged; otherwise the API server's message.
   std::string admit(const Value& pod);
   /// Adds the charges to the entry that creates the pods.
   void charge(Changes& changes) const;
+  /// The quotas that were charged, with the new usage.
+  std::vector<Value> charged() const;
 
  private:
   struct Quota {
-    ObjectKey key;
-    const Object* object;
+    Value object;
+    const Object* stored;  // nullptr: it was given as a value
     ResourceList hard, used;
     bool charged = false;
   };
+  void add(const Value& quota, const Object* stored);
+  static Value with_usage(const Quota& quota);
   std::vector<Quota> quotas_;  // by name
 };
 

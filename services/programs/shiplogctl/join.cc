@@ -37,18 +37,7 @@ Result<void> refuse_twice(ServerConnection& plane, const std::string& name, cons
                                           "the kubeconfig of the member with --cluster-kubeconfig"};
   }
   SHIPLOG_TRY(const Value clusters, plane.get(kClusters));
-  for (const Value& cluster : clusters["items"].items()) {
-    const std::string other = cluster["metadata"]["name"].str();
-    if (other == name) {
-      return Error{ErrorCode::kAlreadyExists, "the cluster " + name + " has already been joined: run `unjoin " + name +
-                                                  "` first, or choose another name"};
-    }
-    if (cluster["spec"]["id"].as_string() == id) {
-      return Error{ErrorCode::kAlreadyExists,
-                   "the same cluster has already been joined as " + other + " (ID " + id + ")"};
-    }
-  }
-  return ok();
+  return refuse_registered(clusters, name, id);
 }
 
 Value secret_of(const JoinOptions& options, const std::string& name, Value data) {
@@ -84,6 +73,9 @@ Result<Value> register_cluster(ServerConnection& plane, const ClientTarget& memb
   SHIPLOG_TRY(put_secret(plane, impersonator_secret(options, impersonator)));
   SHIPLOG_TRY(put_secret(plane, credentials_secret(options, member, own)));
   auto created = plane.create(kClusters, cluster_object(options, member, id));
+  if (!created && created.error().code == ErrorCode::kAlreadyExists) {
+    return Error{ErrorCode::kAlreadyExists, "cluster(" + options.name + ") already exist"};
+  }
   if (!created) return created.error().context("creating the Cluster");
   SHIPLOG_TRY(own_secrets(plane, options, created.value()));
   return created;
@@ -170,6 +162,19 @@ Result<void> check_cluster_name(const std::string& name) {
   return ok();
 }
 
+Result<void> refuse_registered(const Value& clusters, const std::string& name, const std::string& id) {
+  const auto registered = [&](const std::string& more) {
+    return Error{ErrorCode::kAlreadyExists,
+                 "the cluster ID " + id + " or the cluster name " + name + " has been registered: " + more};
+  };
+  for (const Value& cluster : clusters["items"].items()) {
+    const std::string other = cluster["metadata"]["name"].str();
+    if (other == name) return registered("run `unjoin " + name + "` first, or choose another name");
+    if (cluster["spec"]["id"].as_string() == id) return registered("it is the cluster " + other);
+  }
+  return ok();
+}
+
 Value credentials_secret(const JoinOptions& options, const ClientTarget& member, const IssuedToken& issued) {
   Value data = Value::object({{"token", base64_encode(issued.token)}});
   // The CA from the user's kubeconfig; the member's own CA only if verification is disabled.
@@ -208,6 +213,11 @@ Result<void> join(ServerConnection& plane, ServerConnection& member, const JoinO
     return Error{ErrorCode::kInvalid,
                  "the member's kubeconfig sets tls-server-name, which a Cluster cannot express: give "
                  "its server certificate the name in `server`"};
+  }
+  if (options.ns == "karmada-system") {
+    progress
+        << "karmada-system is reserved for the control plane: credentials of members should be in another namespace"
+        << std::endl;
   }
   const auto found = id_of(member);
   if (!found && found.error().code == ErrorCode::kNotFound) {

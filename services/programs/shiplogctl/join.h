@@ -26,6 +26,9 @@ struct JoinOptions {
 /// Error: kInvalid, not a DNS label of at most 48 characters.
 Result<void> check_cluster_name(const std::string& name);
 
+/// Error: kAlreadyExists in upstream's words, one of the Clusters (a list) has this name or id.
+Result<void> refuse_registered(const Value& clusters, const std::string& name, const std::string& id);
+
 /// The Secret NAME: the credentials with which the control plane logs in to the member. `member`: the user's access to
 /// it, of which only the CA is used.
 Value credentials_secret(const JoinOptions& options, const ClientTarget& member, const IssuedToken& issued);

@@ -28,6 +28,21 @@ TEST(CtlJoin, NameIsADnsLabelOfAtMost48Characters) {  // CL-1
   EXPECT_EQ(check_cluster_name("").error().message, "cluster name is required");
 }
 
+TEST(CtlJoin, ANameOrIdThatIsRegisteredIsRefused_1_3_2) {
+  const auto clusters = parse_json(R"({"items": [{"metadata": {"name": "m1"}, "spec": {"id": "uid-1"}},
+                                                 {"metadata": {"name": "m2"}, "spec": {}}]})");
+  const auto refused = [&](const char* name, const char* id) {
+    const auto result = refuse_registered(clusters.value(), name, id);
+    return result ? std::string{} : result.error().message;
+  };
+  EXPECT_EQ(refused("m3", "uid-3"), "");
+  EXPECT_EQ(refused("m1", "uid-3"),
+            "the cluster ID uid-3 or the cluster name m1 has been registered: run `unjoin m1` first, or choose another "
+            "name");
+  EXPECT_EQ(refused("m3", "uid-1"),
+            "the cluster ID uid-1 or the cluster name m3 has been registered: it is the cluster m1");
+}
+
 TEST(CtlUnjoin, NamesTheBindingsThatBlockTheRemovalAndTheirReasons) {
   const auto bindings = parse_json(R"({"items": [
     {"metadata": {"namespace": "cap", "name": "reg"}, "spec": {"clusters": [{"name": "m1"}, {"name": "m3"}]},

@@ -1,15 +1,42 @@
+#include <cstdlib>
+
 #include <CLI/CLI.hpp>
 
+#include "events/base/time.h"
 #include "services/http/kubeconfig.h"
 #include "services/programs/shiplogctl/program.h"
 
 namespace shiplog::ctl {
+namespace {
+
+/// karmadactl takes durations ("2m"); a number alone is in seconds.
+void add_wait(CLI::App& sub, int64_t& seconds, const std::string& what) {
+  const auto read = [&seconds](const std::string& text) {
+    const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    const auto wait = parse_duration(number ? text + "s" : text);
+    if (!wait || wait.value().value <= 0) {
+      throw CLI::ValidationError{"--wait " + text + " must be a positive duration, e.g. 1m0s"};
+    }
+    seconds = (wait.value().value + 999) / 1000;
+  };
+  sub.add_option_function<std::string>("--wait", read, what)
+      ->type_name("DURATION")
+      ->default_str(std::to_string(seconds) + "s");
+}
+
+/// karmadactl's names for what are global options here.
+void add_upstream_names(CLI::App& sub, AccessOptions& access) {
+  sub.add_option("--karmada-context", access.context)->group("");
+}
+
+}  // namespace
 
 void Program::add_join() {
   auto* sub = add(*app_, "join", "Add a member cluster (Push mode)", [this]() -> Result<int> {
     SHIPLOG_TRY(check_cluster_name(join_.name));
     if (no_wait_) join_.wait_seconds = 0;
-    SHIPLOG_TRY(const auto config, read_kubeconfig({member_kubeconfig_}));
+    const auto files = kubeconfig_paths(member_kubeconfig_, std::getenv("KUBECONFIG"), std::getenv("HOME"));
+    SHIPLOG_TRY(const auto config, read_kubeconfig(files));
     SHIPLOG_TRY(const auto member_context, context_of(config, member_context_));
     SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + join_.name, member_context.target));
     SHIPLOG_TRY(auto plane, access_.connect());
@@ -18,8 +45,8 @@ void Program::add_join() {
   });
   sub->add_option("NAME", join_.name, "Name of the cluster in the fleet: a DNS label of at most 48 characters")
       ->required();
-  sub->add_option("--cluster-kubeconfig", member_kubeconfig_, "Kubeconfig of the member")
-      ->required()
+  sub->add_option("--cluster-kubeconfig", member_kubeconfig_,
+                  "Kubeconfig of the member (default: $KUBECONFIG, then ~/.kube/config)")
       ->type_name("FILE");
   sub->add_option("--cluster-context", member_context_, "Context in it (default: the current one)")->type_name("NAME");
   sub->add_option("--cluster-namespace", join_.ns,
@@ -31,11 +58,16 @@ void Program::add_join() {
   sub->add_option("--cluster-zones,--cluster-zone", join_.zones, "Zones, comma-separated, by which policies can select")
       ->delimiter(',')
       ->type_name("ZONE,...");
-  sub->add_option("--wait", join_.wait_seconds, "Seconds to wait for it to become ready")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_wait(*sub, join_.wait_seconds, "How long to wait for it to become ready");
   sub->add_flag("--no-wait", no_wait_, "Do not wait for it to become ready");
   sub->add_flag("--dry-run", join_.dry_run, "Check everything, change nothing");
+  add_upstream_names(*sub, access_);
+  sub->add_option("--karmada-as", access_.as.user)->group("");
+  sub->add_option("--karmada-as-group", access_.as.groups)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("");
+  sub->add_option("--karmada-as-uid", access_.as.uid)->group("");
 }
 
 void Program::add_unjoin() {
@@ -51,11 +83,10 @@ void Program::add_unjoin() {
   sub->add_option("--cluster-namespace", unjoin_.ns, "Namespace of the member's credentials in the control plane")
       ->capture_default_str()
       ->type_name("NS");
-  sub->add_option("--wait", unjoin_.wait_seconds, "Seconds to wait for the removal of the Cluster")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_wait(*sub, unjoin_.wait_seconds, "How long to wait for the removal of the Cluster");
   sub->add_flag("--force", unjoin_.force, "Then remove the finalizers: for a member that no longer exists");
   sub->add_flag("--dry-run", unjoin_.dry_run, "Check everything, change nothing");
+  add_upstream_names(*sub, access_);
 }
 
 void Program::add_rotate() {
@@ -73,10 +104,7 @@ void Program::add_rotate() {
                   "Namespace of the credentials, in the control plane and in the member")
       ->capture_default_str()
       ->type_name("NS");
-  sub->add_option("--wait", rotate_.wait_seconds,
-                  "Seconds to wait for the cluster to be ready with the new credentials")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_wait(*sub, rotate_.wait_seconds, "How long to wait for the cluster to be ready with the new credentials");
   sub->add_option("--grace", rotate_.grace_seconds,
                   "Seconds for which the old token stays valid in addition to the new one")
       ->check(CLI::NonNegativeNumber)
@@ -87,13 +115,16 @@ void Program::add_member_kubeconfig(CLI::App& sub) {
   sub.add_option("--cluster-kubeconfig", member_kubeconfig_,
                  "Kubeconfig of the member (default: the credentials of the control plane)")
       ->type_name("FILE");
-  sub.add_option("--cluster-context", member_context_, "Context in it (default: the current one)")->type_name("NAME");
+  sub.add_option("--cluster-context", member_context_,
+                 "Context in it (default: the one named as the cluster, then the current one)")
+      ->type_name("NAME");
 }
 
 Result<std::optional<ServerConnection>> Program::connect_member(const std::string& name) const {
   if (member_kubeconfig_.empty()) return std::optional<ServerConnection>{};
   SHIPLOG_TRY(const auto config, read_kubeconfig({member_kubeconfig_}));
-  SHIPLOG_TRY(const auto context, context_of(config, member_context_));
+  const bool named = member_context_.empty() && config.contexts.contains(name);
+  SHIPLOG_TRY(const auto context, context_of(config, named ? name : member_context_));
   SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + name, context.target));
   return std::optional{std::move(member)};
 }

@@ -58,6 +58,21 @@ Result<void> strip_finalizers(ServerConnection& plane, const std::string& path) 
   return patched.error().context("removing the finalizers of " + path);
 }
 
+/// The namespace need not wait any more for what is in it.
+Result<void> finalize(ServerConnection& plane, const std::string& path) {
+  SHIPLOG_TRY(strip_finalizers(plane, path));
+  auto ns = plane.get(path);
+  if (!ns && ns.error().code == ErrorCode::kNotFound) return ok();
+  if (!ns) return ns.error();
+  ns.value().edit("spec").set("finalizers", Value::array());
+  const auto finalized = plane.replace(path + "/finalize", ns.value());
+  // Emptied meanwhile, or changed: whoever did so goes on.
+  if (finalized || finalized.error().code == ErrorCode::kNotFound || finalized.error().code == ErrorCode::kConflict) {
+    return ok();
+  }
+  return finalized.error().context("removing the finalizers of " + path);
+}
+
 // For a member that no longer exists: its objects remain there.
 Result<void> force_out(ServerConnection& plane, const std::string& name) {
   const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-" + name + "/works";
@@ -65,17 +80,19 @@ Result<void> force_out(ServerConnection& plane, const std::string& name) {
   for (const Value& work : list["items"].items()) {
     SHIPLOG_TRY(strip_finalizers(plane, works + "/" + work["metadata"]["name"].str()));
   }
-  SHIPLOG_TRY(strip_finalizers(plane, "/api/v1/namespaces/karmada-es-" + name));
+  SHIPLOG_TRY(finalize(plane, "/api/v1/namespaces/karmada-es-" + name));
   return strip_finalizers(plane, std::string{kClusters} + "/" + name);
 }
 
-/// Removes the accounts from the member. With the user's own connection this must succeed; the stored credentials may
-/// no longer work, and then the remaining objects are reported to the user.
+/// Removes the accounts from the member. With the user's own connection this must succeed, unless it is forced; the
+/// stored credentials may no longer work. The remaining objects are reported to the user.
 Result<void> withdraw(ServerConnection* member, const std::optional<ClientTarget>& stored, const UnjoinOptions& options,
                       const std::string& impersonator_secret, std::ostream& progress) {
-  if (member != nullptr) return withdraw_access(*member, options.name, options.ns, impersonator_secret);
   Result<void> done = Error{ErrorCode::kNotFound, "its credentials do not exist"};
-  if (stored) {
+  if (member != nullptr) {
+    done = withdraw_access(*member, options.name, options.ns, impersonator_secret);
+    if (!done && !options.force) return done;
+  } else if (stored) {
     auto own = ServerConnection::open("member cluster " + options.name, *stored);
     done =
         own ? withdraw_access(own.value(), options.name, options.ns, impersonator_secret) : Result<void>{own.error()};
@@ -121,9 +138,9 @@ Result<void> unjoin(ServerConnection& plane, ServerConnection* member, const Unj
   }
   if (!cluster) return cluster.error();
   if (cluster.value()["spec"]["syncMode"].as_string() == "Pull") {
-    return Error{
-        ErrorCode::kInvalid,
-        "cluster " + options.name + " is a Pull mode member cluster, please use command 'unregister' of karmadactl"};
+    return Error{ErrorCode::kInvalid, "cluster " + options.name +
+                                          " is a Pull mode member cluster, please use command `unregister` if you want "
+                                          "to continue unregistering the cluster"};
   }
   if (options.dry_run) {
     out << "cluster(" << options.name << ") would be unjoined (dry run)" << std::endl;

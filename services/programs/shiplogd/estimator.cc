@@ -30,29 +30,17 @@ Result<std::string> contents(const std::string& path) {
   return text.str();
 }
 
-/// Gate ResourceQuotaEstimate. The other gates are the control plane's.
-Result<bool> resource_quotas_count(const std::vector<std::string>& words, std::vector<std::string>& warnings) {
-  SHIPLOG_TRY(const auto gates, parse_feature_gates(words, warnings));
-  bool counts = false;
-  for (const auto& [name, on] : gates) {
-    if (name == "ResourceQuotaEstimate") counts = on;
-  }
-  return counts;
-}
-
 Result<void> run(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
   SHIPLOG_TRY(const Kubeconfig kubeconfig, read_kubeconfig({options.kubeconfig}));
-  SHIPLOG_TRY(const KubeconfigContext context, context_of(kubeconfig, options.context));
+  SHIPLOG_TRY(KubeconfigContext context, context_of(kubeconfig, options.context));
+  if (!options.master.empty()) context.target.url = options.master;
   HttpClient::Options http;
   http.user_agent = "shiplogd-estimator/" SHIPLOG_VERSION;
   SHIPLOG_TRY(std::shared_ptr<HttpClient> client,
               HttpClient::create(std::make_shared<IoThreads>(1), context.target, http));
   const SystemClock clock;
-  std::vector<std::string> warnings;
-  SHIPLOG_TRY(const bool quotas, resource_quotas_count(options.feature_gates, warnings));
-  for (const std::string& warning : warnings) log::warn("option.ignored", {log::kv("reason", warning)});
-  estimator::MemberView member{client, clock, Millis{options.fresh_ms}, quotas};
+  estimator::MemberView member{client, clock, Millis{options.fresh_ms}, options.with_quotas};
   estimator::EstimatorServer::Options server;
   server.cluster = options.cluster;
   server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +
@@ -60,6 +48,7 @@ Result<void> run(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(server.certificate_pem, contents(options.certificate_file));
   SHIPLOG_TRY(server.key_pem, contents(options.key_file));
   SHIPLOG_TRY(server.client_ca_pem, contents(options.client_ca_file));
+  server.requires_client_certificate = !server.client_ca_pem.empty() && !options.skip_client_verify;
   if (server.certificate_pem.empty() != server.key_pem.empty()) {
     return Error{ErrorCode::kBadRequest, "--grpc-auth-cert-file and --grpc-auth-key-file belong together"};
   }

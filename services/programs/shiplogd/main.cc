@@ -13,6 +13,8 @@
 #include "events/base/quantity.h"
 #include "services/adapters/sandbox/child.h"
 #include "services/programs/shiplogd/advertise.h"
+#include "services/programs/shiplogd/command_options.h"
+#include "services/programs/shiplogd/estimator_command.h"
 #include "services/programs/shiplogd/fleet_options.h"
 #include "services/programs/shiplogd/options.h"
 #include "services/programs/shiplogd/process.h"
@@ -34,38 +36,6 @@ Result<std::vector<std::string>> with_config(std::vector<std::string> words) {
   SHIPLOG_TRY(const auto more, read_config(path));
   words.insert(words.begin() + 1, more.begin(), more.end());
   return words;
-}
-
-/// Why a text is no address for probes, for CLI11; "" if it is one.
-std::string error_of_address(const std::string& text) {
-  if (text.empty() || text == "0") return "";
-  const auto address = parse_host_port(text);
-  return address ? "" : address.error().message;
-}
-
-/// Upstream's names (OBS-12). `default_health`: as --help shows it.
-void add_probes(CLI::App& app, ProbeOptions& options, const std::string& default_health) {
-  app.add_option("--health-probe-bind-address", options.health,
-                 "Serve /healthz, /livez and /readyz here without TLS; 0: do not [" + default_health + "]")
-      ->type_name("HOST:PORT")
-      ->check(error_of_address);
-  app.add_option("--metrics-bind-address", options.metrics,
-                 "Serve /metrics here without TLS and authentication; 0: do not [0]")
-      ->type_name("HOST:PORT")
-      ->check(error_of_address);
-}
-
-void add_logging(CLI::App& app, log::Format& format, log::Level& level) {
-  app.add_option("--logging-format", format, "Format of log lines")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, log::Format>{{"text", log::Format::kText}, {"json", log::Format::kJson}}))
-      ->default_str("text");
-  app.add_option("--log-level", level, "Lowest level that is logged")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, log::Level>{{"debug", log::Level::kDebug},
-                                                                            {"info", log::Level::kInfo},
-                                                                            {"warn", log::Level::kWarn},
-                                                                            {"error", log::Level::kError}}))
-      ->default_str("info");
 }
 
 void add_common(CLI::App& app, CommonOptions& common, std::string& config) {
@@ -235,39 +205,6 @@ Result<std::vector<OptionSetting>> fleet_options(const CLI::App& app, const Flee
   return settings;
 }
 
-CLI::App* add_estimator(CLI::App& app, EstimatorServerOptions& options, std::string& config) {
-  auto* command = app.add_subcommand("estimator", "Report to schedulers how many replicas fit on a member (gRPC)");
-  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command->add_option("--config", config, "YAML file with any of these options")->type_name("FILE");
-  command->add_option("--cluster-name", options.cluster, "The member's name; requests for others are refused")
-      ->required();
-  command->add_option("--kubeconfig", options.kubeconfig, "How to reach the member")->type_name("FILE")->required();
-  command->add_option("--context", options.context, "Context of the kubeconfig, instead of its current one");
-  command->add_option("--listen", options.listen, "Address to listen on; port 0 selects a free one")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  command->add_option("--address-out", options.address_out, "Write HOST:PORT here, once it listens")->type_name("FILE");
-  command->add_option("--grpc-auth-cert-file", options.certificate_file, "The server's certificate; without it, no TLS")
-      ->type_name("FILE");
-  command->add_option("--grpc-auth-key-file", options.key_file, "Its key")->type_name("FILE");
-  command
-      ->add_option("--grpc-client-ca-file", options.client_ca_file,
-                   "Authority of client certificates; without it every client is served")
-      ->type_name("FILE");
-  command
-      ->add_option("--feature-gates", options.feature_gates,
-                   "ResourceQuotaEstimate=true: the member's ResourceQuotas limit the estimates, too")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("NAME=BOOL,...");
-  add_probes(*command, options.probes, kAnyLocalPort);
-  command->add_option("--fresh-ms", options.fresh_ms, "Time for which the state of the member is cached")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  add_logging(*command, options.log_format, options.log_level);
-  return command;
-}
-
 std::string words_of(const std::vector<std::string>& words, const std::string& between) {
   std::string joined;
   for (const std::string& word : words) joined += (joined.empty() ? "" : between) + word;
@@ -282,11 +219,6 @@ std::string check_roles(std::vector<std::string>& roles) {
     return "--roles: there is no role \"" + role + "\"; there are: all, " + words_of(selectable, ", ");
   }
   return "";
-}
-
-int usage_error(const std::string& message) {
-  std::fprintf(stderr, "shiplogd: %s\n", message.c_str());
-  return 2;
 }
 
 /// shiplogd serve
@@ -306,6 +238,8 @@ class ServeCommand {
     add_retention(command_, retention_, options_.snapshot_store);
     add_fleet_options(command_, fleet_words_);
     add_estimators(command_, options_.estimators, estimators_have_);
+    command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
+                      "Count the nodes and pods of clusters into their status [true]");
     add_upstream_flags(command_, upstream_);
   }
   bool parsed() const { return command_.parsed(); }
@@ -523,8 +457,7 @@ int run(std::vector<std::string> words) {
   std::string config;
   ServeCommand serve_command{app, config};
   auto* roles_command = app.add_subcommand("roles", "Print the roles that --roles knows, one a line");
-  EstimatorServerOptions estimating;
-  auto* estimator_command = add_estimator(app, estimating, config);
+  EstimatorCommand estimator_command{app, config};
   MemberCommand member_command{app, config};
 
   std::ranges::transform(words, words.begin(), with_dashes);
@@ -543,9 +476,8 @@ int run(std::vector<std::string> words) {
   block_signals();
   allow_open_files();
   if (serve_command.parsed()) return serve_command.run();
-  if (!estimator_command->parsed()) return member_command.run();
-  log::configure(estimating.log_format, estimating.log_level);
-  return estimator_server(estimating);
+  if (estimator_command.parsed()) return estimator_command.run();
+  return member_command.run();
 }
 
 }  // namespace

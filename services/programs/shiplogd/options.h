@@ -70,6 +70,7 @@ struct ServeOptions {
   Millis retention_interval{60'000};
   std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
+  bool counts_resources = true;                     ///< of members: nodes and pods
   std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
 };
 
@@ -83,10 +84,12 @@ struct TrialMemberOptions {
 
 struct EstimatorServerOptions {
   std::string cluster, kubeconfig, context;
+  std::string master;  ///< the member's URL; empty: that of the kubeconfig
   std::string listen = "0.0.0.0:10352";
   std::string address_out;  ///< a file to write HOST:PORT to, once it listens
   std::string certificate_file, key_file, client_ca_file;
-  std::vector<std::string> feature_gates;  ///< words like "ResourceQuotaEstimate=true"
+  bool skip_client_verify = false;
+  bool with_quotas = false;  ///< gate ResourceQuotaEstimate
   int64_t fresh_ms = 1000;
   ProbeOptions probes = {kAnyLocalPort, ""};
   log::Format log_format = log::Format::kText;

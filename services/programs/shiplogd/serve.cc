@@ -405,6 +405,7 @@ class ControlPlane {
                 [this](const ObjectKey& key, const Value& service) {
                   return addresses_.propose(key, service, service, random_);
                 },
+            .counts_resources = options_.counts_resources,
             .hash_every = options_.hash_every,
             .feed_publisher = feed_publisher_.get(),
             .user_agent = kUserAgent};

@@ -13,6 +13,7 @@
 #include "services/programs/member/accounts.h"
 #include "services/programs/member/fault_switches.h"
 #include "services/programs/member/member.h"
+#include "services/programs/member/resource_quota.h"
 #include "services/programs/shiplogd/api_wiring.h"
 #include "services/programs/shiplogd/probes.h"
 #include "services/programs/shiplogd/process_metrics.h"
@@ -167,6 +168,11 @@ class TrialMember {
     SHIPLOG_TRY(api::ApiServer::Options api, wiring_.api_options(options_.common, listen, identity_));
     api.intercept = [switches = switches_](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
       return switches->intercept(request, writer);
+    };
+    api.admit_pod = [](const Value& pod, const std::vector<Value>& quotas) {
+      member::PodQuotas judged{quotas};
+      std::string refusal = judged.admit(pod);
+      return api::PodAdmission{std::move(refusal), judged.charged()};
     };
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
     switches_->resume_with([this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {

@@ -18,31 +18,37 @@ struct Ignored {
   std::vector<std::string_view> values;
 };
 
-const std::array<Ignored, 9>& ignored_flags() {
-  static const std::array<Ignored, 9> kFlags = {{
+/// Every program of upstream has these.
+const std::vector<Ignored>& ignored_everywhere() {
+  static const std::vector<Ignored> kFlags = {
+      {"profiles are taken with perf", {"enable-pprof"}, {"profiling-bind-address"}},
+      {"--logging-format and --log-level choose what is logged",
+       {"logtostderr", "alsologtostderr", "one-output", "skip-headers", "skip-log-headers", "add-dir-header",
+        "legacy-stderr-threshold-behavior", "log-json-split-stream", "log-text-split-stream"},
+       {"v", "vmodule", "log-dir", "log-file", "log-file-max-size", "log-flush-frequency", "stderrthreshold",
+        "alsologtostderrthreshold", "log-backtrace-at", "log-json-info-buffer-size", "log-text-info-buffer-size"}},
+  };
+  return kFlags;
+}
+
+const std::vector<Ignored>& ignored_by_control_plane() {
+  static const std::vector<Ignored> kFlags = {
       {"shiplogd is itself the API server that it would connect to",
        {},
        {"kubeconfig", "karmada-kubeconfig", "karmada-context", "master", "kube-api-qps", "kube-api-burst"}},
       {"the journal elects the leader of each role",
        {"leader-elect"},
        {"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
-        "leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace"}},
+        "leader-elect-resource-name", "leader-elect-resource-namespace"}},
       {"roles work in the order of the journal, without queues of a set width or rate",
        {},
        {"concurrent-work-syncs", "concurrent-resourcebinding-syncs", "concurrent-clusterresourcebinding-syncs",
         "concurrent-resource-template-syncs", "concurrent-cluster-syncs", "concurrent-dependent-resource-syncs",
         "concurrent-namespace-syncs", "concurrent-propagation-policy-syncs",
-        "concurrent-cluster-propagation-policy-syncs", "concurrent-cluster-taint-policy-syncs",
-        "rate-limiter-base-delay", "rate-limiter-max-delay", "rate-limiter-qps", "rate-limiter-bucket-size",
-        "cluster-api-qps", "cluster-api-burst", "cluster-cache-sync-timeout", "resync-period",
-        "federated-resource-quota-sync-period"}},
+        "concurrent-cluster-propagation-policy-syncs", "rate-limiter-base-delay", "rate-limiter-max-delay",
+        "rate-limiter-qps", "rate-limiter-bucket-size", "cluster-api-qps", "cluster-api-burst",
+        "cluster-cache-sync-timeout", "resync-period", "federated-resource-quota-sync-period"}},
       {"there is no host cluster whose API would be used", {}, {"cluster-api-kubeconfig", "cluster-api-context"}},
-      {"profiles are taken with perf", {"enable-pprof"}, {"profiling-bind-address"}},
-      {"--logging-format and --log-level choose what is logged",
-       {"logtostderr", "alsologtostderr", "one-output", "skip-headers", "skip-log-headers", "add-dir-header",
-        "legacy-stderr-threshold-behavior", "log-json-split-stream", "log-text-split-stream"},
-       {"v", "vmodule", "log-dir", "log-file", "log-file-max-size", "log-flush-frequency", "stderrthreshold",
-        "log-backtrace-at", "log-json-info-buffer-size", "log-text-info-buffer-size"}},
       {"upstream ignores it, too, since its version 1.14",
        {},
        {"failover-eviction-timeout", "default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds"}},
@@ -56,7 +62,17 @@ const std::array<Ignored, 9>& ignored_flags() {
        {},
        {"bind-address", "secure-port", "cert-dir", "tls-cert-file-name", "tls-private-key-file-name",
         "tls-min-version"}},
-  }};
+  };
+  return kFlags;
+}
+
+const std::vector<Ignored>& ignored_by_estimator() {
+  static const std::vector<Ignored> kFlags = {
+      {"the member is listed once in --fresh-ms at most, by however many questions",
+       {},
+       {"kube-api-qps", "kube-api-burst"}},
+      {"the nodes are gone through by one thread; questions are answered at the same time", {}, {"parallelism"}},
+  };
   return kFlags;
 }
 
@@ -64,16 +80,15 @@ const std::array<Ignored, 9>& ignored_flags() {
 struct Fixed {
   std::string_view name, value;
 };
-constexpr std::array<Fixed, 10> kFixed = {{{"cluster-failure-threshold", "30s"},
-                                           {"cluster-lease-duration", "40s"},
-                                           {"cluster-lease-renew-interval-fraction", "0.25"},
-                                           {"cluster-monitor-grace-period", "40s"},
-                                           {"cluster-monitor-period", "5s"},
-                                           {"cluster-startup-grace-period", "1m0s"},
-                                           {"cluster-status-update-frequency", "10s"},
-                                           {"cluster-success-threshold", "30s"},
-                                           {"enable-cluster-resource-modeling", "true"},
-                                           {"scheduler-name", "default-scheduler"}}};
+constexpr std::array<Fixed, 9> kFixed = {{{"cluster-failure-threshold", "30s"},
+                                          {"cluster-lease-duration", "40s"},
+                                          {"cluster-lease-renew-interval-fraction", "0.25"},
+                                          {"cluster-monitor-grace-period", "40s"},
+                                          {"cluster-monitor-period", "5s"},
+                                          {"cluster-startup-grace-period", "1m0s"},
+                                          {"cluster-status-update-frequency", "10s"},
+                                          {"cluster-success-threshold", "30s"},
+                                          {"scheduler-name", "default-scheduler"}}};
 
 /// Flags of the agent, which joins and serves one cluster: with them a second control plane would start in its place.
 constexpr const char* kOfTheAgent =
@@ -94,14 +109,14 @@ bool is_defined(const CLI::App& command, const std::string& flag) {
   return command.get_option_no_throw(flag) != nullptr;
 }
 
-void add(CLI::App& command, UpstreamFlags& flags, std::string_view name, bool is_switch) {
-  std::string flag = "--" + std::string{name};
+void add(CLI::App& command, UpstreamFlags& flags, const UpstreamFlag& known) {
+  std::string flag = "--" + known.name;
   if (is_defined(command, flag)) return;
-  if (name.size() == 1) flag = "-" + std::string{name} + "," + flag;
-  std::string& given = flags.given[std::string{name}];
-  CLI::Option* option = is_switch ? command.add_flag(flag, given) : command.add_option(flag, given);
-  if (!is_switch) option->expected(0, 1);  // a script may have --master=""
-  option->group("");                       // not in --help
+  if (known.name.size() == 1) flag = "-" + known.name + "," + flag;
+  std::string& given = flags.given[known.name];
+  CLI::Option* option = known.is_switch ? command.add_flag(flag, given) : command.add_option(flag, given);
+  if (!known.is_switch) option->expected(0, 1);  // a script may have --master=""
+  option->group("");                             // not in --help
 }
 
 /// "1m0s" and "60s" are the same.
@@ -114,48 +129,49 @@ bool same_value(const std::string& a, std::string_view b) {
 
 }  // namespace
 
-void add_upstream_flags(CLI::App& command, UpstreamFlags& flags) {
-  for (const Ignored& ignored : ignored_flags()) {
-    for (const std::string_view name : ignored.switches) add(command, flags, name, true);
-    for (const std::string_view name : ignored.values) add(command, flags, name, false);
-  }
-  for (const Fixed& fixed : kFixed) add(command, flags, fixed.name, fixed.value == "true");
-  for (const std::string_view name : kRefused) add(command, flags, name, false);
-}
-
-std::vector<UpstreamFlag> upstream_flags() {
+std::vector<UpstreamFlag> upstream_flags(UpstreamPrograms programs) {
   using Treatment = UpstreamFlag::Treatment;
+  const bool control_plane = programs == UpstreamPrograms::kControlPlane;
   std::vector<UpstreamFlag> all;
-  for (const Ignored& ignored : ignored_flags()) {
-    for (const auto* names : {&ignored.switches, &ignored.values}) {
-      for (const std::string_view name : *names)
-        all.push_back({std::string{name}, Treatment::kIgnored, std::string{ignored.why}});
+  for (const auto* groups :
+       {&ignored_everywhere(), control_plane ? &ignored_by_control_plane() : &ignored_by_estimator()}) {
+    for (const Ignored& ignored : *groups) {
+      const std::string why{ignored.why};
+      for (const std::string_view name : ignored.switches) {
+        all.push_back({std::string{name}, Treatment::kIgnored, why, true});
+      }
+      for (const std::string_view name : ignored.values) all.push_back({std::string{name}, Treatment::kIgnored, why});
     }
   }
-  for (const Fixed& fixed : kFixed)
-    all.push_back({std::string{fixed.name}, Treatment::kFixed, std::string{fixed.value}});
-  for (const std::string_view name : kRefused) all.push_back({std::string{name}, Treatment::kRefused, kOfTheAgent});
+  if (control_plane) {
+    for (const Fixed& fixed : kFixed) {
+      all.push_back({std::string{fixed.name}, Treatment::kFixed, std::string{fixed.value}, fixed.value == "true"});
+    }
+    for (const std::string_view name : kRefused) all.push_back({std::string{name}, Treatment::kRefused, kOfTheAgent});
+  }
   std::ranges::sort(all, {}, &UpstreamFlag::name);
   return all;
 }
 
+void add_upstream_flags(CLI::App& command, UpstreamFlags& flags) {
+  for (const UpstreamFlag& flag : upstream_flags(flags.programs)) add(command, flags, flag);
+}
+
 Result<void> check_upstream_flags(const CLI::App& command, const UpstreamFlags& flags,
                                   std::vector<std::string>& warnings) {
-  for (const auto& [name, value] : flags.given) {
-    const std::string flag = "--" + name;
-    if (command.count(flag) == 0) continue;
-    if (std::ranges::find(kRefused, name) != kRefused.end()) {
-      return Error{ErrorCode::kInvalid, flag + ": " + kOfTheAgent};
-    }
-    const auto* const fixed = std::ranges::find(kFixed, name, &Fixed::name);
-    if (fixed != kFixed.end()) {
-      if (same_value(value, fixed->value)) continue;
-      return Error{ErrorCode::kInvalid, flag + ": it is always " + std::string{fixed->value} + " here; leave it out"};
-    }
-    for (const Ignored& ignored : ignored_flags()) {
-      const bool here = std::ranges::find(ignored.switches, name) != ignored.switches.end() ||
-                        std::ranges::find(ignored.values, name) != ignored.values.end();
-      if (here) warnings.push_back(flag + " has no effect: " + std::string{ignored.why});
+  for (const UpstreamFlag& known : upstream_flags(flags.programs)) {
+    const auto given = flags.given.find(known.name);
+    const std::string flag = "--" + known.name;
+    if (given == flags.given.end() || command.count(flag) == 0) continue;
+    switch (known.treatment) {
+      case UpstreamFlag::Treatment::kRefused:
+        return Error{ErrorCode::kInvalid, flag + ": " + known.why};
+      case UpstreamFlag::Treatment::kFixed:
+        if (same_value(given->second, known.why)) break;
+        return Error{ErrorCode::kInvalid, flag + ": it is always " + known.why + " here; leave it out"};
+      case UpstreamFlag::Treatment::kIgnored:
+        warnings.push_back(flag + " has no effect: " + known.why);
+        break;
     }
   }
   return ok();

@@ -12,9 +12,16 @@ class App;
 
 namespace shiplog {
 
-/// Flags of Karmada's controller manager, scheduler, descheduler, webhook and agent that shiplogd has no option for, so
-/// that a start script for these works with shiplogd, or ends with an explanation.
+/// Which of Karmada's programs a subcommand takes the place of.
+enum class UpstreamPrograms {
+  kControlPlane,  ///< controller manager, scheduler, descheduler, webhook and agent
+  kEstimator,     ///< scheduler-estimator
+};
+
+/// Flags of these programs that the subcommand has no option for, so that a start script for them works here, or ends
+/// with an explanation.
 struct UpstreamFlags {
+  UpstreamPrograms programs = UpstreamPrograms::kControlPlane;
   std::map<std::string, std::string> given;  ///< by name; boolean ones as "true" or "false"
 };
 
@@ -27,10 +34,11 @@ struct UpstreamFlag {
   };
   std::string name;
   Treatment treatment = Treatment::kIgnored;
-  std::string why;  ///< or the value of a fixed one
+  std::string why;         ///< or the value of a fixed one
+  bool is_switch = false;  ///< true or false, and true without a value
 };
 /// All of them, sorted by name.
-std::vector<UpstreamFlag> upstream_flags();
+std::vector<UpstreamFlag> upstream_flags(UpstreamPrograms programs);
 
 /// Adds those that `command` does not have, hidden from --help.
 void add_upstream_flags(CLI::App& command, UpstreamFlags& flags);

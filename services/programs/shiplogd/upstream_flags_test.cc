@@ -24,12 +24,14 @@ std::string written(const UpstreamFlag& flag) {
   return "";
 }
 
-/// The last column of docs/reference/upstream-flags.md by flag, without those that are options.
-std::map<std::string, std::string> documented() {
+/// The last column of a table of docs/reference/upstream-flags.md by flag, without those that are options.
+std::map<std::string, std::string> documented(const std::string& wanted) {
   std::ifstream file{SHIPLOG_SOURCE_DIR "/docs/reference/upstream-flags.md"};
   std::map<std::string, std::string> rows;
+  std::string section;
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("| `--")) continue;
+    if (line.starts_with("## ")) section = line.substr(3);
+    if (section != wanted || !line.starts_with("| `--")) continue;
     const size_t last = line.rfind(" | ", line.size() - 3);
     const std::string here = line.substr(last + 3, line.size() - last - 5);
     if (here != "option") rows[line.substr(5, line.find('`', 5) - 5)] = here;
@@ -41,9 +43,9 @@ struct Parsed {
   Result<void> checked = ok();
   std::vector<std::string> warnings;
 };
-Parsed parse(std::vector<std::string> words) {
+Parsed parse(std::vector<std::string> words, UpstreamPrograms programs = UpstreamPrograms::kControlPlane) {
   CLI::App app;
-  UpstreamFlags flags;
+  UpstreamFlags flags{programs, {}};
   add_upstream_flags(app, flags);
   std::reverse(words.begin(), words.end());
   app.parse(words);
@@ -53,16 +55,27 @@ Parsed parse(std::vector<std::string> words) {
 }
 
 TEST(UpstreamFlags, TheDocumentListsThemAll_8_4) {
-  std::map<std::string, std::string> known;
-  for (const UpstreamFlag& flag : upstream_flags()) {
-    EXPECT_TRUE(known.emplace(flag.name, written(flag)).second) << flag.name << " is listed twice";
+  for (const auto programs : {UpstreamPrograms::kControlPlane, UpstreamPrograms::kEstimator}) {
+    const bool estimator = programs == UpstreamPrograms::kEstimator;
+    std::map<std::string, std::string> known;
+    for (const UpstreamFlag& flag : upstream_flags(programs)) {
+      EXPECT_TRUE(known.emplace(flag.name, written(flag)).second) << flag.name << " is listed twice";
+    }
+    EXPECT_EQ(known, documented(estimator ? "Flags of the estimator" : "Flags"));
+    EXPECT_GT(known.size(), estimator ? 20U : 80U);
   }
-  EXPECT_EQ(known, documented());
-  EXPECT_GT(known.size(), 80U);
+}
+
+TEST(UpstreamFlags, TheEstimatorTakesThoseOfItsProgramOnly_8_4_7) {
+  const Parsed parsed = parse({"--parallelism=8", "--kube-api-qps=20"}, UpstreamPrograms::kEstimator);
+  EXPECT_TRUE(parsed.checked);
+  EXPECT_EQ(parsed.warnings.size(), 2U);
+  EXPECT_THROW(parse({"--leader-elect"}, UpstreamPrograms::kEstimator), CLI::ParseError);
+  EXPECT_THROW(parse({"--parallelism=8"}), CLI::ParseError);
 }
 
 TEST(UpstreamFlags, EachIsTreatedAsListed_8_4) {
-  for (const UpstreamFlag& flag : upstream_flags()) {
+  for (const UpstreamFlag& flag : upstream_flags(UpstreamPrograms::kControlPlane)) {
     const std::string word = "--" + flag.name;
     if (flag.treatment == Treatment::kIgnored) {
       const Parsed parsed = parse({word + "=true"});

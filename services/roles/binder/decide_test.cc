@@ -354,7 +354,7 @@ TEST(BinderDecide, ANegativeRequestDoesNotLowerUsage) {
   }
 }
 
-TEST(BinderDecide, WhatAQuotaRefusesIsNotAppendedAndTheBindingStays_4_5_4_Q_21) {
+TEST(BinderDecide, WhatAQuotaRefusesIsNotAppendedAndTheBindingStays_4_5_4_Q_21) {  // 4.3.4
   History history = bound();
   history.accept({FoldVersionActivated{7}});
   history.accept({FeatureGatesSet{{"FederatedQuotaEnforcement"}}});

@@ -34,17 +34,13 @@ void set_components(const std::vector<interpreter::WorkloadComponent>& component
   if (components.empty()) why.steps.emplace_back(NoComponents{});
 }
 
-/// What estimators need to find the ResourceQuotas of members that apply (S-73). A script or webhook may have set its
-/// own.
-Value with_quota_scope(Value requirements, const Value& object) {
-  if (requirements.is_null()) return requirements;
-  const Value& spec = object["spec"];
-  const Value& pod = object["kind"].as_string() == "Pod" ? spec : spec["template"]["spec"];
-  const auto add = [&](const char* field, const Value& value) {
-    if (requirements[field].is_empty() && !value.is_empty()) requirements.set(field, value);
-  };
-  add("namespace", object["metadata"]["namespace"]);
-  add("priorityClassName", pod["priorityClassName"]);
+/// Estimators look for the member's ResourceQuotas there (S-73). A script or webhook may have set its own. The priority
+/// class is the interpreter's (L-6).
+Value with_namespace(Value requirements, const Value& object) {
+  const Value& ns = object["metadata"]["namespace"];
+  if (!requirements.is_null() && requirements["namespace"].is_empty() && !ns.is_empty()) {
+    requirements.set("namespace", ns);
+  }
   return requirements;
 }
 
@@ -80,7 +76,7 @@ interpreter::Interpreted<void> set_workload(const State& state, const Value& obj
   }
   set_or_erase(spec, "replicas", replicas && replicas->count != 0 ? Value{replicas->count} : Value{});
   Value requirements = replicas ? replicas->requirements : Value{};
-  if (state.gates().resource_quota_estimate) requirements = with_quota_scope(std::move(requirements), object);
+  if (state.gates().resource_quota_estimate) requirements = with_namespace(std::move(requirements), object);
   set_or_erase(spec, "replicaRequirements", requirements);
   if (!replicas) {
     why.steps.emplace_back(ReplicasUnknown{object["kind"].str()});

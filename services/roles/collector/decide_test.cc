@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/json.h"
 #include "events/state/work.h"
 #include "services/roles/collector/cluster_status.h"
 #include "services/roles/collector/manifest_status.h"
@@ -69,6 +70,19 @@ TEST(CollectorFacts, NodesAreCountedByTheGradeOfWhatIsFree_S_69) {  // CL-24, CL
             Value::array({Value::object({{"grade", 0}, {"count", 1}}), Value::object({{"grade", 1}, {"count", 1}}),
                           Value::object({{"grade", 2}, {"count", 1}})}))
       << "a is of grade 2, b of 1 by its memory, c of 0 by its cpu; the others are not counted";
+}
+
+TEST(CollectorFacts, ApiEnablementsAreSortedAndWithoutSubresources_CL_20_1_14_6) {
+  const Value lists = parse_json(R"([
+      {"groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job"}, {"name": "jobs/status", "kind": "Job"},
+                                                 {"name": "cronjobs", "kind": "CronJob"}]},
+      {"groupVersion": "apps/v1", "resources": [{"name": "deployments/scale", "kind": "Scale"},
+                                                {"name": "deployments", "kind": "Deployment"}]}])")
+                          .value();
+  EXPECT_EQ(
+      to_json(collector::api_enablements(lists)),
+      R"([{"groupVersion":"apps/v1","resources":[{"kind":"Deployment","name":"deployments"}]},)"
+      R"({"groupVersion":"batch/v1","resources":[{"kind":"CronJob","name":"cronjobs"},{"kind":"Job","name":"jobs"}]}])");
 }
 
 TEST(CollectorFacts, HealthFromTheProbe_CL_17) {

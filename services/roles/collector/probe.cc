@@ -27,8 +27,12 @@ constexpr Millis kForgiven{300'000};
 
 class Probe : public std::enable_shared_from_this<Probe> {
  public:
-  Probe(TaskPtr task, Members& members, std::shared_ptr<Damping> damping)
-      : task_{std::move(task)}, members_{members}, damping_{std::move(damping)}, name_{task_->key().name} {}
+  Probe(TaskPtr task, Members& members, std::shared_ptr<Damping> damping, bool counts_resources)
+      : task_{std::move(task)},
+        members_{members},
+        damping_{std::move(damping)},
+        name_{task_->key().name},
+        counts_resources_{counts_resources} {}
 
   void start() {
     const Cluster* cluster = task_->state().cluster(name_);
@@ -92,6 +96,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   }
 
   void find_nodes() {
+    if (!counts_resources_) return find_identity();
     nodes_ = Value::array();
     const auto take = [this](const Value& node) { nodes_.push_back(slim_node(node)); };
     list({"/api/v1/nodes", kPageLimit, "", 0, kMostNodes, take, [this](bool complete) {
@@ -136,6 +141,11 @@ class Probe : public std::enable_shared_from_this<Probe> {
       Value observed = status;
       if (!version_.is_empty()) observed.set("kubernetesVersion", version_);
       if (resource_lists_.size() > 0) observed.set("apiEnablements", api_enablements(resource_lists_));
+      if (!counts_resources_) {
+        for (const char* summary : {"nodeSummary", "resourceSummary"}) {
+          if (observed.contains(summary)) observed.erase(summary);
+        }
+      }
       if (nodes_.is_array()) observed.set("nodeSummary", node_summary(nodes_));
       if (nodes_.is_array() && usage_) {
         const Value& models = state.value_of(key)["spec"]["resourceModels"];
@@ -237,6 +247,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   Members& members_;
   const std::shared_ptr<Damping> damping_;
   const std::string name_;
+  const bool counts_resources_;
   Health health_;
   std::deque<std::string> group_versions_;
   bool complete_ = true;
@@ -251,8 +262,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
 }  // namespace
 
-void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping) {
-  std::make_shared<Probe>(task, members, damping)->start();
+void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping, bool counts_resources) {
+  std::make_shared<Probe>(task, members, damping, counts_resources)->start();
 }
 
 }  // namespace shiplog::collector

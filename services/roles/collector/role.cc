@@ -21,8 +21,12 @@ namespace {
 
 class CollectorRole final : public Role {
  public:
-  CollectorRole(Members& members, QuestionResolver* resolver, UnreadStatus unread)
-      : members_{members}, resolver_{resolver}, watches_{members, resolver, std::move(unread)}, pods_{members} {
+  CollectorRole(Members& members, QuestionResolver* resolver, UnreadStatus unread, bool counts_resources)
+      : members_{members},
+        resolver_{resolver},
+        counts_resources_{counts_resources},
+        watches_{members, resolver, std::move(unread)},
+        pods_{members} {
     for (auto& damping : damping_) damping = std::make_shared<collector::Damping>();
   }
 
@@ -117,7 +121,7 @@ class CollectorRole final : public Role {
     if (collector::MemberWatches::is_flush(queued)) return watches_.flush(task);
     if (collector::PodProblems::is_pods(queued)) return pods_.reconcile(task);
     if (queued.type == type::kCluster) {
-      return collector::probe(task, members_, damping_[static_cast<size_t>(slot_of_key(queued))]);
+      return collector::probe(task, members_, damping_[static_cast<size_t>(slot_of_key(queued))], counts_resources_);
     }
     const auto aggregated = [this](const State& state, const ObjectKey& key, UtcMillis now) {
       return aggregate(state, key, now);
@@ -233,6 +237,7 @@ class CollectorRole final : public Role {
 
   Members& members_;
   QuestionResolver* const resolver_;
+  const bool counts_resources_;
   std::array<std::shared_ptr<collector::Damping>, kSlots> damping_;
   collector::MemberWatches watches_;
   collector::PodProblems pods_;
@@ -242,8 +247,9 @@ class CollectorRole final : public Role {
 
 }  // namespace
 
-std::unique_ptr<Role> make_collector_role(Members& members, QuestionResolver* resolver, UnreadStatus unread) {
-  return std::make_unique<CollectorRole>(members, resolver, std::move(unread));
+std::unique_ptr<Role> make_collector_role(Members& members, QuestionResolver* resolver, UnreadStatus unread,
+                                          bool counts_resources) {
+  return std::make_unique<CollectorRole>(members, resolver, std::move(unread), counts_resources);
 }
 
 }  // namespace shiplog

@@ -16,8 +16,8 @@ using UnreadStatus =
 
 /// Role "collector": observes the members and their objects, and aggregates status to bindings and templates. `members`
 /// outlives the service, and so does `resolver`, which calls interpreter webhooks; without one what needs them stays as
-/// it is.
+/// it is. `counts_resources`: nodes and pods of members are counted into the status of Clusters (CL-21).
 std::unique_ptr<Role> make_collector_role(Members& members, QuestionResolver* resolver = nullptr,
-                                          UnreadStatus unread = {});
+                                          UnreadStatus unread = {}, bool counts_resources = true);
 
 }  // namespace shiplog

@@ -74,6 +74,70 @@ TEST_F(Collector, TakesAReadyMemberIn_CL_15) {  // CL-11, 1.1.2
   EXPECT_EQ(stage.count<ClusterJoined>(), 1U);
 }
 
+TEST_F(Collector, ProbesEvery10SecondsAndWhenTheSpecChanges_CL_16_1_14_2) {
+  join("m1");
+  const auto probes = [&] { return stage.members().count("m1 GET /api/v1/nodes"); };
+  const size_t joined = probes();
+  stage.run(Millis{9'000});
+  EXPECT_EQ(probes() - joined, 0U);
+  stage.run(Millis{51'000});
+  EXPECT_EQ(probes() - joined, 6U);
+  stage.run(Millis{1'000});
+  Value changed = cluster("m1");
+  changed.edit("spec").set("region", "elsewhere");
+  stage.put(cluster_key("m1"), changed);
+  stage.run(Millis{1'000});
+  EXPECT_EQ(probes() - joined, 7U);
+}
+
+TEST_F(Collector, APushClusterKeepsItsConditionWhileNothingProbesIt_1_13_2) {
+  join("m1");
+  const Value ready = condition_of(cluster("m1"), "Ready");
+  ASSERT_EQ(ready["status"], "True");
+  stage.stop("collector");
+  stage.members().set_down("m1", true);
+  stage.run(Millis{3'600'000});
+  EXPECT_EQ(condition_of(cluster("m1"), "Ready"), ready);
+}
+
+TEST_F(Collector, ApiEnablementsThatAreNotCompleteAreACondition_CL_19_1_14_5) {
+  join("m1");
+  const auto complete = [&] {
+    stage.run(Millis{10'000});
+    const Value condition = condition_of(cluster("m1"), "CompleteAPIEnablements");
+    return condition["status"].str() + " " + condition["reason"].str() + ": " + condition["message"].str();
+  };
+  EXPECT_EQ(complete(), "True Complete: collected complete APIEnablements from the cluster");
+  const Value enabled = cluster("m1")["status"]["apiEnablements"];
+  member("m1").undiscovered = {"/apis/apps/v1"};
+  EXPECT_EQ(complete(), "False Partial: might collect partial APIEnablements(" + std::to_string(enabled.size() - 1) +
+                            ") from the cluster");
+  EXPECT_EQ(cluster("m1")["status"]["apiEnablements"].size(), enabled.size() - 1);
+  member("m1").undiscovered = {"/apis", "/api/v1"};
+  EXPECT_EQ(complete(), "False Empty: collected empty APIEnablements from the cluster");
+  EXPECT_EQ(cluster("m1")["status"]["apiEnablements"].size(), enabled.size() - 1) << "the last ones are kept";
+  member("m1").undiscovered = {};
+  EXPECT_EQ(complete(), "True Complete: collected complete APIEnablements from the cluster");
+  EXPECT_EQ(cluster("m1")["status"]["apiEnablements"], enabled);
+}
+
+TEST_F(Collector, SummariesAreLeftOutWithoutResourceModeling_CL_21_1_14_7) {
+  join("m1");
+  ASSERT_FALSE(cluster("m1")["status"]["nodeSummary"].is_null());
+  stage.stop("collector");
+  stage.add(make_collector_role(stage.members(), nullptr, {}, false));
+  stage.run(Millis{11'000});
+  EXPECT_TRUE(cluster("m1")["status"]["nodeSummary"].is_null());
+  EXPECT_TRUE(cluster("m1")["status"]["resourceSummary"].is_null());
+  const auto reads = [&] {
+    return stage.members().count("m1 GET /api/v1/nodes") + stage.members().count("m1 GET /api/v1/pods");
+  };
+  const size_t before = reads();
+  stage.run(Millis{60'000});
+  EXPECT_EQ(reads(), before);
+  EXPECT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
+}
+
 TEST_F(Collector, EditsWithoutEndInAMemberAreRevertedMoreAndMoreRarely) {
   join("m1");
   place("configmaps", map, {{"m1", 0}});

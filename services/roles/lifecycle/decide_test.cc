@@ -165,7 +165,7 @@ TEST_F(Lifecycle, TerminatingNamespaceIsEmptiedThenFinalized_NSP_5) {
   ASSERT_EQ(conditions.size(), 5U);
   EXPECT_EQ(conditions[3]["type"], "NamespaceContentRemaining");
   EXPECT_EQ(conditions[3]["status"], "True");
-  EXPECT_EQ(conditions[3]["message"], "Some resources are remaining: configmaps has 1 resource instances");
+  EXPECT_EQ(conditions[3]["message"], "Some resources are remaining: configmaps. has 1 resource instances");
   EXPECT_EQ(conditions[4]["message"],
             "Some content in the namespace has finalizers remaining: example.com/mine in 1 resource instances");
 

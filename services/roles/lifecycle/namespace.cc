@@ -29,8 +29,10 @@ bool spared(const State& state, const ObjectKey& key, const Value& object) {
 Remaining remaining_in(const State& state, const std::string& ns, DeletionProtection protection) {
   Remaining remaining;
   for (const std::string& type : state.types()) {
+    // Upstream joins resource and group: a type of the core group is shown with the dot.
+    const std::string shown = type.find('.') == std::string::npos ? type + "." : type;
     for (const auto& [name, object] : state.objects(type, ns)) {
-      ++remaining.types[type];
+      ++remaining.types[shown];
       for (const Value& finalizer : object.value["metadata"]["finalizers"].items())
         ++remaining.finalizers[finalizer.str()];
       if (protection == DeletionProtection::kOn && deletion_protected(object.value)) {

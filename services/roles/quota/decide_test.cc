@@ -58,7 +58,7 @@ void report(History& history, const std::string& cluster, const std::string& use
 constexpr const char* kAssigned = R"({"spec": {"overall": {"cpu": "2", "memory": "1Gi"}, "staticAssignments": [
     {"clusterName": "m1", "hard": {"cpu": "1"}}, {"clusterName": "m2", "hard": {"cpu": "1"}}]}})";
 
-TEST(QuotaDecide, SumsWhatMembersReportWithoutEnforcement_4_2_2_4_2_3) {
+TEST(QuotaDecide, SumsWhatMembersReportWithoutEnforcement_4_2_2_4_2_3) {  // 4.1.1
   History history = at_version_7(false);
   history.object(kQuota, kAssigned).object(binding("a"), kTwoReplicas);
   report(history, "m2", R"({"cpu": "300m", "memory": "512Mi"})");

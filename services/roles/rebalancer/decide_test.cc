@@ -59,7 +59,7 @@ TEST(Rebalancer, RequestsEachWorkloadWithItsOwnCreationTime) {  // REB-2, REB-4,
   EXPECT_FALSE(rebalancer(history)["status"]["finishTime"].str().empty());
 }
 
-TEST(Rebalancer, NothingIsRequestedTwice) {  // REB-3
+TEST(Rebalancer, NothingIsRequestedTwice) {  // REB-3, 5.2.5
   History history = placed();
   history.object(kKey, kBoth);
   history.settle(decide, kKey);

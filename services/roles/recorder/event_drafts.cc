@@ -20,6 +20,9 @@
 namespace shiplog::recorder {
 namespace {
 
+constexpr const char* kQuotaStatus = "federated-resource-quota-status-controller";
+constexpr const char* kQuotaEnforcement = "federated-resource-quota-enforcement-controller";
+constexpr const char* kClusterController = "cluster-controller";
 constexpr const char* kDescheduler = "karmada-descheduler";
 constexpr const char* kDetector = "resource-detector";
 constexpr const char* kDistributor = "dependencies-distributor";
@@ -370,15 +373,15 @@ class EventDraftBuilder {
       return add(cluster, "cluster-taint-policy-controller", "TaintClusterSucceed",
                  "Update Cluster(" + cluster["metadata"]["name"].str() + ") with taints(" + taints + ") succeed");
     }
-    add(cluster, "cluster-controller", "TaintClusterSucceed", "Taint cluster succeed: " + taints + ".");
+    add(cluster, kClusterController, "TaintClusterSucceed", "Taint cluster succeed: " + taints + ".");
   }
   void on(const QuotaUsageChanged& usage) {
     const Value& quota = state_.value_of(usage.quota);
     if (!usage.aggregated.is_null() || !state_.gates().quota_enforcement) {
-      return add(quota, "federated-resource-quota-status-controller", "AggregateStatusSucceed",
+      return add(quota, kQuotaStatus, "AggregateStatusSucceed",
                  "Collect status of FederatedResourceQuota(" + place_of(quota) + ") succeed.");
     }
-    add(quota, "federated-resource-quota-enforcement-controller", "CollectOverallStatusSucceed",
+    add(quota, kQuotaEnforcement, "CollectOverallStatusSucceed",
         "Collect status of FederatedResourceQuota(" + place_of(quota) + ") succeed.");
   }
 
@@ -402,7 +405,7 @@ class EventDraftBuilder {
   void on_space(const Change& change) {
     const std::string name = cluster_of_space(change.object.name);
     if (name.empty() || (!change.created() && !change.removed())) return;
-    add(state_.value_of({type::kCluster, "", name}), "cluster-controller",
+    add(state_.value_of({type::kCluster, "", name}), kClusterController,
         change.created() ? "CreateExecutionSpaceSucceed" : "RemoveExecutionSpaceSucceed",
         change.created() ? "Created execution space(" + change.object.name + ") for cluster(" + name + ")."
                          : "Removed execution space for cluster(" + name + ").");
@@ -489,6 +492,14 @@ std::vector<EventDraft> eviction_failure(const State& state, const Value& bindin
   return reports;
 }
 
+/// CL-12, CL-13: a Cluster that did not get its execution space, or could not be rid of it.
+std::vector<EventDraft> execution_space_failure(const State& state, const Value& cluster, const FailedStep& step) {
+  const bool exists = state.find({type::kNamespace, "", execution_space(step.key.name)}) != nullptr;
+  if (deleting(cluster) != exists) return {};
+  return {{cluster, kClusterController, true, exists ? "RemoveExecutionSpaceFailed" : "CreateExecutionSpaceFailed",
+           step.error}};
+}
+
 }  // namespace
 
 bool EventDraft::operator==(const EventDraft& other) const {
@@ -525,6 +536,13 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return reports;
   }
   if (step.role == "taint" && is_binding(step.key.type)) return eviction_failure(state, object);
+  if (step.role == "quota" && step.key.type == type::kFederatedResourceQuota) {
+    if (state.gates().quota_enforcement) {
+      return {{object, kQuotaEnforcement, true, "CollectOverallStatusFailed", step.error}};
+    }
+    return {{object, kQuotaStatus, true, "AggregateStatusFailed", step.error}};
+  }
+  if (step.role == "lifecycle" && step.key.type == type::kCluster) return execution_space_failure(state, object, step);
   if (step.role == "descheduler") {
     std::vector<EventDraft> reports{{object, kDescheduler, true, "DescheduleBindingFailed", step.error}};
     if (const Value& source = template_of(state, object); !source.is_null()) {

@@ -459,6 +459,37 @@ TEST_F(EventDrafts, ExecutionSpaces) {  // CL-12
                                                  "Removed execution space for cluster(m2)."}));
 }
 
+TEST_F(EventDrafts, ExecutionSpacesThatCannotBeMadeOrRemoved_CL_12_CL_13) {
+  const ObjectKey cluster{type::kCluster, "", "m2"};
+  const ObjectKey space{type::kNamespace, "", "karmada-es-m2"};
+  history.object(cluster,
+                 R"({"kind": "Cluster", "spec": {}, "metadata": {"finalizers": ["karmada.io/cluster-controller"]}})");
+  const FailedStep step{"lifecycle", cluster, "the journal is full"};
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), step)),
+            (Lines{"Cluster/m2 Warning cluster-controller CreateExecutionSpaceFailed: the journal is full"}));
+  history.object(space, R"({"kind": "Namespace"})");
+  EXPECT_TRUE(event_drafts_of_failure(history.state(), step).empty()) << "something else failed";
+  history.accept({DeletionRequested{.object = cluster}});
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), step)),
+            (Lines{"Cluster/m2 Warning cluster-controller RemoveExecutionSpaceFailed: the journal is full"}));
+  history.accept({ObjectRemoved{space}});
+  EXPECT_TRUE(event_drafts_of_failure(history.state(), step).empty()) << "something else failed";
+}
+
+TEST_F(EventDrafts, AQuotaWhoseStatusCannotBeWritten_Q_17_Q_24) {
+  history.accept({FoldVersionActivated{7}});
+  const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
+  history.object(quota, R"({"kind": "FederatedResourceQuota", "spec": {"overall": {"cpu": "1"}}})");
+  const FailedStep step{"quota", quota, "the journal is full"};
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), step)),
+            (Lines{"FederatedResourceQuota/q Warning federated-resource-quota-status-controller AggregateStatusFailed: "
+                   "the journal is full"}));
+  history.accept({FeatureGatesSet{{"FederatedQuotaEnforcement"}}});
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), step)),
+            (Lines{"FederatedResourceQuota/q Warning federated-resource-quota-enforcement-controller "
+                   "CollectOverallStatusFailed: the journal is full"}));
+}
+
 TEST_F(EventDrafts, CollectOverallStatusSucceed_Q_17) {
   const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
   history.object(quota, R"({"kind": "FederatedResourceQuota", "spec": {"overall": {"cpu": "1"}}})");

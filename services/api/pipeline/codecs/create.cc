@@ -17,10 +17,10 @@ StageResult<WriteRequest> decode_create(const Server& server, const RequestConte
   proposal.name = proposal.object["metadata"]["name"].str();
   write.key = {kind.type(), kind.namespaced ? context.path.ns : "", ""};
   write.reads = WriteReads::kNothing;
-  // A generated name may be taken (as upstream's RetryGenerateName), and another Service may get the address that was
-  // proposed for this one: these are proposed again.
+  // A generated name may be taken (as upstream's RetryGenerateName), another Service may get the address that was
+  // proposed for this one, and another pod may be charged to the same quota: these are proposed again.
   write.retries_conflicts = proposal.name.empty();
-  const bool once = !write.retries_conflicts && kind.type() != type::kService;
+  const bool once = !write.retries_conflicts && kind.type() != type::kService && kind.type() != "pods";
   write.propose = [proposal = std::move(proposal), once](const Result<Value>&) mutable -> StageResult<Proposal> {
     if (once) return std::move(proposal);
     return proposal;

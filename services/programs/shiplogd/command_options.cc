@@ -1,0 +1,49 @@
+#include "services/programs/shiplogd/command_options.h"
+
+#include <cstdio>
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+namespace shiplog {
+namespace {
+
+/// Why a text is no address for probes, for CLI11; "" if it is one.
+std::string error_of_address(const std::string& text) {
+  if (text.empty() || text == "0") return "";
+  const auto address = parse_host_port(text);
+  return address ? "" : address.error().message;
+}
+
+}  // namespace
+
+void add_probes(CLI::App& app, ProbeOptions& options, const std::string& default_health) {
+  app.add_option("--health-probe-bind-address", options.health,
+                 "Serve /healthz, /livez and /readyz here without TLS; 0: do not [" + default_health + "]")
+      ->type_name("HOST:PORT")
+      ->check(error_of_address);
+  app.add_option("--metrics-bind-address", options.metrics,
+                 "Serve /metrics here without TLS and authentication; 0: do not [0]")
+      ->type_name("HOST:PORT")
+      ->check(error_of_address);
+}
+
+void add_logging(CLI::App& app, log::Format& format, log::Level& level) {
+  app.add_option("--logging-format", format, "Format of log lines")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, log::Format>{{"text", log::Format::kText}, {"json", log::Format::kJson}}))
+      ->default_str("text");
+  app.add_option("--log-level", level, "Lowest level that is logged")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, log::Level>{{"debug", log::Level::kDebug},
+                                                                            {"info", log::Level::kInfo},
+                                                                            {"warn", log::Level::kWarn},
+                                                                            {"error", log::Level::kError}}))
+      ->default_str("info");
+}
+
+int usage_error(const std::string& message) {
+  std::fprintf(stderr, "shiplogd: %s\n", message.c_str());
+  return 2;
+}
+
+}  // namespace shiplog
