@@ -1,5 +1,6 @@
 #include "tests/simulation/reference.h"
 
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -233,6 +234,12 @@ void Reference::check_quota(const Folded& folded) {
     }
     before = std::move(now);
   }
+}
+
+void Reference::check_start(const std::string& who, Offset next, const State& state) {
+  const auto after = points_.lower_bound(next);
+  const Hash128 expected = after == points_.begin() ? State{}.hash() : std::prev(after)->second.hash;
+  if (state.hash() != expected) trace_.broken("hash", who + " starts with another state than the journal has there");
 }
 
 void Reference::on_folded(const std::string& who, const State& state, const DecodedRecord& record,

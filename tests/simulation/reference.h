@@ -46,6 +46,8 @@ class Reference {
   const std::map<Offset, Point>& points() const { return points_; }
   /// Accepted entries by the trace id that a writer gave them.
   const std::map<std::string, int>& accepted_writes() const { return accepted_writes_; }
+  /// A process starts with this state, which covers what is before `next`.
+  void check_start(const std::string& who, Offset next, const State& state);
   uint64_t events() const { return events_; }
   uint64_t accepted() const { return accepted_; }
   uint64_t refused() const { return refused_; }
