@@ -7,6 +7,7 @@
 #include "events/kinds/kinds.h"
 #include "events/slots.h"
 #include "events/state/condition.h"
+#include "events/state/eviction.h"
 #include "events/state/new_binding.h"
 #include "events/state/placement.h"
 #include "events/state/served_kind.h"
@@ -287,6 +288,15 @@ void check_member(World& world, const std::string& cluster) {
   }
 }
 
+/// What a window allows again has been evicted: none is as long as the rest that precedes this.
+void check_evictions_resume(World& world) {
+  for (const auto& [name, cluster] : world.reference.state().clusters()) {
+    const Cluster::Condition* paused = cluster.condition(kEvictionsPausedCondition);
+    if (paused == nullptr || paused->status != "True" || paused->reason == "ObservationLost") continue;
+    world.trace.broken("budget", "evictions from " + name + " do not resume: " + paused->reason);
+  }
+}
+
 /// What the members report has reached the templates.
 void check_status(World& world) {
   const State& state = world.reference.state();
@@ -330,6 +340,7 @@ void check_convergence(World& world) {
     }
   }
   check_status(world);
+  check_evictions_resume(world);
 }
 
 }  // namespace shiplog::simulation

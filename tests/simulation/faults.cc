@@ -12,6 +12,7 @@
 #include "events/state/new_namespace.h"
 #include "events/state/work.h"
 #include "tests/simulation/faulty_disk.h"
+#include "tests/simulation/workload.h"
 
 namespace shiplog::simulation {
 
@@ -119,6 +120,7 @@ void Faults::switch_gates(SimulatedProcess& process, uint64_t seed) {
     set_fleet_option(options, {"enable-no-execute-taint-eviction", {chance.permille(600) ? "true" : "false"}});
     set_fleet_option(options,
                      {"no-execute-taint-eviction-purge-mode", {chance.permille(500) ? "Directly" : "Gracefully"}});
+    set_fleet_option(options, {"eviction-budget", some_budget(chance)});
     world_.write(process, "switch", {FeatureGatesSet{names_of(gates)}, OptionsSet{settings_of(options)}},
                  {{feature_gates_key(), state.revision_of(feature_gates_key())},
                   {fleet_options_key(), state.revision_of(fleet_options_key())}});

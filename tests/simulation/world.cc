@@ -25,7 +25,7 @@ World::World(uint64_t with_seed, bool print, Sabotage how)
   log.serve_unsynced = sabotage == Sabotage::kServeUnsynced;
   log.listen([this](const SimLog::Stored* stored) {
     if (stored != nullptr) {
-      reference.on_stored(*stored);
+      reference.on_stored(*stored, timeline.now());
       note_clusters();
     }
     for (const auto& process : processes) process->on_stored();
