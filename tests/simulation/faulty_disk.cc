@@ -197,6 +197,13 @@ void FaultyDisk::revive(const std::string& folder) {
   disk.operations_left.reset();
 }
 
+void FaultyDisk::synced(const std::string& path) {
+  Disk* disk = disk_of(path);
+  if (disk == nullptr || !disk->files.contains(path)) return;
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0) disk->files[path] = {{}, status.st_size, status.st_ino};
+}
+
 void FaultyDisk::lose_power(const std::string& folder, Chance& chance) {
   ++happened["disk: power lost"];
   for (auto& [path, file] : disks_.at(folder).files) {

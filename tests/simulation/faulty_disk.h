@@ -42,6 +42,9 @@ class FaultyDisk {
   /// The same, after the power has failed: of what was not synced any sectors are lost.
   void lose_power(const std::string& folder, Chance& chance);
 
+  /// The file was synced by other means than SQLite.
+  void synced(const std::string& path);
+
   DiskFaults faults;                         ///< of all disks
   std::map<std::string, uint64_t> happened;  ///< by what went wrong
 

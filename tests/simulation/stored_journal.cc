@@ -80,6 +80,7 @@ Result<void> StoredJournal::restart(bool power_fails, Chance& chance) {
   file_.reset();
   if (!power_fails) {
     disk.revive(folder_);
+    disk.synced(path() + "-wal");  // by sync_wal(), before SQLite opens it
     return open();
   }
   disk.lose_power(folder_, chance);
