@@ -145,6 +145,7 @@ void Reference::check_gates(const Entry& entry) {
 void Reference::check_budget(const Entry& entry, UtcMillis now) {
   constexpr Millis kClocksDiffer{12'000};
   const std::vector<std::string>& words = state_.options().eviction_budget;
+  if (state_.fold_version() < 7) return;  // there is no budget
   if (budget_ != words) {
     budget_ = words;
     evictions_.clear();
