@@ -82,6 +82,27 @@ TEST(EvictionTask, AClusterHasOneAtMostAndTheOldOneStays_2_6_2) {
   EXPECT_EQ(spec["clusters"].size(), 1U) << "it is no target any more";
 }
 
+// A process whose clock was ahead has decided it.
+TEST(EvictionRecord, AnEvictionOfATimeFarAheadHoldsUpNoOthers) {
+  EvictionHistory history{7};
+  history.put({OptionsSet{
+      {{"resource-eviction-rate", {"0.5"}}, {"eviction-budget", {"evictions=1", "window=30s", "fraction=0.1"}}}}});
+  const UtcMillis right = history.now;
+  history.now = right + Millis{26 * 3'600'000};
+  ASSERT_FALSE(history.evict("m1", kTaintManager).refusal);
+  const EvictionAllowance unaffected{history.state, right};
+  EXPECT_FALSE(unaffected.paced_until());
+  EXPECT_FALSE(unaffected.exhausted("m2", 0));
+  history.now = right;
+  ASSERT_FALSE(history.evict("m2", kTaintManager).refusal);
+  const EvictionAllowance used_up{history.state, history.now};
+  EXPECT_TRUE(used_up.paced_until()) << "what is evicted then counts as ever";
+  EXPECT_TRUE(used_up.exhausted("m1", 0));
+  const EvictionAllowance later{history.state, history.now + Millis{35'000}};
+  EXPECT_FALSE(later.paced_until());
+  EXPECT_FALSE(later.exhausted("m1", 0));
+}
+
 TEST(EvictionRecord, HandOverIsForgottenWithTheTaskUnlessTheOldCopyMayRun) {
   for (const char* step : {"Stop", "Confirm", "Start"}) {
     EvictionHistory history{7};

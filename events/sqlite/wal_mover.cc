@@ -12,6 +12,8 @@ namespace {
 // A reader holds the log for as long as it reads, and opening after a crash for as long as it recovers.
 constexpr int kBusyTimeoutMs = 100;
 
+bool one_thread = false;
+
 int note_frames(void* frames, sqlite3*, const char*, int now) {
   *static_cast<int*>(frames) = now;
   return SQLITE_OK;
@@ -32,21 +34,25 @@ struct WalMover::Impl {
   bool closing = false;
 
   std::thread thread;
+  sqlite3* own = nullptr;  // that thread's
+
+  void copy() {
+    if (own == nullptr &&
+        sqlite3_open_v2(path.c_str(), &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) == SQLITE_OK) {
+      sqlite3_busy_timeout(own, kBusyTimeoutMs);
+      // The log is synced before it is copied, and the file before the log starts over.
+      sqlite3_exec(own, "PRAGMA synchronous=NORMAL", nullptr, nullptr, nullptr);
+    }
+    if (own != nullptr) sqlite3_wal_checkpoint_v2(own, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  }
 
   void run() {
-    sqlite3* own = nullptr;
     std::unique_lock lock(mutex);
     while (true) {
       wake.wait(lock, [this] { return due || closing; });
       if (closing) break;
       lock.unlock();
-      if (own == nullptr &&
-          sqlite3_open_v2(path.c_str(), &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) == SQLITE_OK) {
-        sqlite3_busy_timeout(own, kBusyTimeoutMs);
-        // The log is synced before it is copied, and the file before the log starts over.
-        sqlite3_exec(own, "PRAGMA synchronous=NORMAL", nullptr, nullptr, nullptr);
-      }
-      if (own != nullptr) sqlite3_wal_checkpoint_v2(own, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+      copy();
       lock.lock();
       due = false;
       copied = true;
@@ -56,16 +62,22 @@ struct WalMover::Impl {
   }
 };
 
+void WalMover::run_in_the_writers_thread() { one_thread = true; }
+
 WalMover::WalMover(sqlite3* writer, const std::string& path, int frames) : impl_{std::make_unique<Impl>()} {
   impl_->writer = writer;
   impl_->path = path;
   impl_->enough = frames;
   sqlite3_wal_hook(writer, note_frames, &impl_->frames);  // replaces SQLite's own, which would checkpoint
-  impl_->thread = std::thread([this] { impl_->run(); });
+  if (!one_thread) impl_->thread = std::thread([this] { impl_->run(); });
 }
 
 WalMover::~WalMover() {
   sqlite3_wal_hook(impl_->writer, nullptr, nullptr);
+  if (!impl_->thread.joinable()) {
+    sqlite3_close(impl_->own);
+    return;
+  }
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->closing = true;
@@ -79,6 +91,11 @@ void WalMover::committed() {
   {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->due) return;
+    if (!impl_->copied && one_thread) {
+      impl_->copy();
+      impl_->copied = true;
+      return;
+    }
     if (!impl_->copied) {
       impl_->due = true;
       impl_->wake.notify_one();

@@ -21,6 +21,10 @@ class WalMover {
   WalMover(const WalMover&) = delete;
   WalMover& operator=(const WalMover&) = delete;
 
+  /// In a program that runs everything in one thread, as simulations do: committed() copies itself. Before the first
+  /// one is made.
+  static void run_in_the_writers_thread();
+
   /// Called by the writer after each commit. Failing to copy is no error: the log is only longer.
   void committed();
 

@@ -13,13 +13,25 @@ constexpr int64_t kOne = 1'000'000;
 /// the budget is evicted within a window, and what is free is known one part later at most.
 constexpr int64_t kParts = 60;
 
+/// A time further ahead than this was recorded by a process with a wrong clock. Counted as such it would hold up all
+/// evictions until then; so those few do not count.
+constexpr int64_t kFarAhead = 60'000;
+
+bool far_ahead(int64_t recorded, UtcMillis now) { return recorded - now.value > kFarAhead; }
+
 int64_t part_ms(const EvictionBudget& budget) { return std::max<int64_t>(1, budget.window.value / kParts); }
 
 /// When what is counted in the part that began at `from` has left the window.
 int64_t leaves_at(const EvictionBudget& budget, int64_t from) { return from + part_ms(budget) + budget.window.value; }
 
+bool counts(const EvictionBudget& budget, const Value& part, UtcMillis now) {
+  const int64_t from = part["from"].as_int();
+  return leaves_at(budget, from) > now.value && !far_ahead(from, now);
+}
+
 /// The level has sunk by the rate since it was recorded.
 int64_t level_at(const Value& record, int64_t rate, UtcMillis now) {
+  if (far_ahead(record["at"].as_int(), now)) return 0;
   const int64_t elapsed = std::max<int64_t>(0, now.value - record["at"].as_int());
   const int64_t level = record["level"].as_int();
   // Long ago: the product might not fit.
@@ -28,7 +40,7 @@ int64_t level_at(const Value& record, int64_t rate, UtcMillis now) {
 }
 
 bool evacuated(const EvictionBudget& budget, int64_t last, UtcMillis now) {
-  return last + budget.window.value > now.value;
+  return last + budget.window.value > now.value && !far_ahead(last, now);
 }
 
 }  // namespace
@@ -43,10 +55,11 @@ Value with_eviction(Value record, const FleetOptions& options, const std::string
   const EvictionBudget budget = eviction_budget_of(options);
   const int64_t level = level_at(record, eviction_rate_of(options), now);
   record.set("level", level + kOne);
-  record.set("at", std::max(now.value, record["at"].as_int()));
+  const int64_t at = record["at"].as_int();
+  record.set("at", far_ahead(at, now) ? now.value : std::max(now.value, at));
 
   Value::Array& parts = record.edit("window").edit_items();
-  std::erase_if(parts, [&](const Value& part) { return leaves_at(budget, part["from"].as_int()) <= now.value; });
+  std::erase_if(parts, [&](const Value& part) { return !counts(budget, part, now); });
   const int64_t from = now.value - now.value % part_ms(budget);
   if (parts.empty() || parts.back()["from"].as_int() < from) {
     parts.push_back(Value::object({{"from", from}, {"evictions", 1}}));
@@ -84,15 +97,14 @@ std::optional<EvictionLimit> EvictionAllowance::exhausted(const std::string& clu
   if (const auto limit = budget_.evictions_for(priority)) {
     int64_t counted = 0;
     for (const Value& part : record_["window"].items()) {
-      if (leaves_at(budget_, part["from"].as_int()) > now_.value) counted += part["evictions"].as_int();
+      if (counts(budget_, part, now_)) counted += part["evictions"].as_int();
     }
     if (counted >= *limit) {
       UtcMillis until = now_ + budget_.window;
       for (const Value& part : record_["window"].items()) {
-        const int64_t leaves = leaves_at(budget_, part["from"].as_int());
-        if (leaves <= now_.value) continue;
+        if (!counts(budget_, part, now_)) continue;
         counted -= part["evictions"].as_int();
-        until = UtcMillis{leaves};
+        until = UtcMillis{leaves_at(budget_, part["from"].as_int())};
         if (counted < *limit) break;
       }
       return EvictionLimit{"EvictionBudgetExhausted",

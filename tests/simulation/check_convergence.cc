@@ -7,6 +7,7 @@
 #include "events/kinds/kinds.h"
 #include "events/slots.h"
 #include "events/state/condition.h"
+#include "events/state/eviction.h"
 #include "events/state/new_binding.h"
 #include "events/state/placement.h"
 #include "events/state/served_kind.h"
@@ -110,40 +111,6 @@ bool claimed_lazily(const State& state, const Value& binding) {
   return applied != digest && user_digest(applied) == user_digest(digest);
 }
 
-/// The manifests of a Work without what derives from the generation and the claim of their template.
-Value without_claim(const Value& work) {
-  constexpr std::array<std::string_view, 2> kClaims = {"propagationpolicy.karmada.io/",
-                                                       "clusterpropagationpolicy.karmada.io/"};
-  Value workload = work["spec"]["workload"];
-  if (workload["manifests"].size() == 0) return workload;
-  for (Value& manifest : workload.edit("manifests").edit_items()) {
-    for (const char* field : {"annotations", "labels"}) {
-      Value kept = Value::object();
-      for (const auto& member : manifest["metadata"][field].members()) {
-        const bool claim =
-            std::ranges::any_of(kClaims, [&](std::string_view of) { return member.key().starts_with(of); });
-        if (!claim) kept.set(member.key(), member.value);
-      }
-      for (const char* derived :
-           {annotation::kTemplateGeneration, annotation::kManagedAnnotations, annotation::kManagedLabels}) {
-        kept.erase(derived);
-      }
-      manifest.edit("metadata").set(field, std::move(kept));
-    }
-  }
-  return workload;
-}
-
-/// Two cases in which nothing triggers the dispatcher, though it would render a Work anew. Known defect, see
-/// docs/simulation.md: a template that was changed and changed back before the binder looked has another generation
-/// than its Works record. And a policy with lazy activation claims a template without a change of its binding.
-bool only_the_generation_or_claim(const State& state, const Decision& decision) {
-  return std::ranges::all_of(decision.events, [&](const Event& event) {
-    const auto* rendered = std::get_if<WorkRendered>(&event);
-    return rendered != nullptr && without_claim(rendered->value) == without_claim(state.value_of(rendered->work));
-  });
-}
-
 /// All keys that a role would reconcile when it starts now are as desired: no change was missed.
 void check_nothing_to_decide(World& world) {
   const State& state = world.reference.state();
@@ -165,19 +132,9 @@ void check_nothing_to_decide(World& world) {
         continue;
       }
       if (name == "dispatcher" && claimed_lazily(state, state.value_of(key))) continue;
-      // So the template's status is of an older generation then, which nothing that happens to the Works changes.
-      const Value& binding = state.value_of(key);
-      if (name == "collector" && state.fold_version() >= 4 && is_binding(key.type) &&
-          (unclaimed(binding) || claimed_lazily(state, binding))) {
-        continue;
-      }
       const auto decided = entry.decide(state, key, world.timeline.now());
       const auto* decision = decided ? std::get_if<Decision>(&decided.value()) : nullptr;
       if (decision == nullptr || only_counts_anew(state, *decision)) continue;
-      if (name == "dispatcher" && only_the_generation_or_claim(state, *decision)) {
-        world.count("known: Works keep a former generation or claim of their template");
-        continue;
-      }
       std::string what;
       for (const Event& event : decision->events) {
         what += " " + std::string{name_of(event)} + " " + to_string(subject_of(event)) + " " + summary_of(event);
@@ -331,6 +288,15 @@ void check_member(World& world, const std::string& cluster) {
   }
 }
 
+/// What a window allows again has been evicted: none is as long as the rest that precedes this.
+void check_evictions_resume(World& world) {
+  for (const auto& [name, cluster] : world.reference.state().clusters()) {
+    const Cluster::Condition* paused = cluster.condition(kEvictionsPausedCondition);
+    if (paused == nullptr || paused->status != "True" || paused->reason == "ObservationLost") continue;
+    world.trace.broken("budget", "evictions from " + name + " do not resume: " + paused->reason);
+  }
+}
+
 /// What the members report has reached the templates.
 void check_status(World& world) {
   const State& state = world.reference.state();
@@ -374,6 +340,7 @@ void check_convergence(World& world) {
     }
   }
   check_status(world);
+  check_evictions_resume(world);
 }
 
 }  // namespace shiplog::simulation

@@ -16,6 +16,10 @@ void check_convergence(World& world);
 /// where their bindings aim at, both computed from the users' objects.
 void check_overrides(World& world);
 
+/// For the same, of a world with storage: each projection has the rows of one that is built from the whole journal, all
+/// acknowledged records are in the journal's file, and damage of that file is found.
+void check_storage(World& world);
+
 /// From now on: the queues of each process and its timers stay within what the number of objects explains.
 void watch_bounds(World& world);
 

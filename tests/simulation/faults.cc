@@ -11,6 +11,8 @@
 #include "events/state/fleet_options.h"
 #include "events/state/new_namespace.h"
 #include "events/state/work.h"
+#include "tests/simulation/faulty_disk.h"
+#include "tests/simulation/workload.h"
 
 namespace shiplog::simulation {
 
@@ -18,6 +20,7 @@ void Faults::begin() {
   Chance chance = world_.stream("members");
   world_.log.faults.latency_ms = chance.permille(300) ? chance.between(5, 100) : 2;
   world_.log.faults.gaps = chance.permille(500) ? chance.below(300) : 0;
+  if (world_.shape.stored) world_.log.faults.gaps = 0;  // the embedded journal has none
   for (const std::string& name : world_.shape.clusters) {
     auto& member = world_.members.member(name);
     member.ready_after = Millis{chance.between(5, 1500)};
@@ -43,6 +46,14 @@ void Faults::run(const ScriptStep& step) {
                                                   {"stored-twice", &world_.log.faults.stored_twice}};
   if (const auto rate = rates.find(what); rate != rates.end()) {
     return window(*rate->second, step.seed(0), Millis{step.number(1)});
+  }
+  if (what == "disk") {
+    DiskFaults& disk = FaultyDisk::get().faults;
+    if (!world_.shape.stored) return;
+    uint64_t& rate = step.args[0] == "sync"    ? disk.failed_sync
+                     : step.args[0] == "write" ? disk.failed_write
+                                               : disk.full;
+    return window(rate, step.seed(1), Millis{step.number(2)});
   }
   if (what == "network") {
     uint64_t& rate = step.args[0] == "lost-request"  ? world_.network.lost_request
@@ -109,6 +120,7 @@ void Faults::switch_gates(SimulatedProcess& process, uint64_t seed) {
     set_fleet_option(options, {"enable-no-execute-taint-eviction", {chance.permille(600) ? "true" : "false"}});
     set_fleet_option(options,
                      {"no-execute-taint-eviction-purge-mode", {chance.permille(500) ? "Directly" : "Gracefully"}});
+    set_fleet_option(options, {"eviction-budget", some_budget(chance)});
     world_.write(process, "switch", {FeatureGatesSet{names_of(gates)}, OptionsSet{settings_of(options)}},
                  {{feature_gates_key(), state.revision_of(feature_gates_key())},
                   {fleet_options_key(), state.revision_of(fleet_options_key())}});
@@ -179,7 +191,7 @@ void Faults::on_member(const ScriptStep& step) {
 }
 
 void Faults::crash(SimulatedProcess& process, Millis away, uint64_t seed) {
-  process.crash();
+  process.crash(seed % 2 == 0);
   world_.timeline.after(away, [this, &process, seed] {
     if (!process.alive()) process.start(world_.restore(Chance{seed}));
   });
@@ -219,8 +231,15 @@ void Faults::touch_object(const std::string& cluster, bool lose, uint64_t seed) 
 }
 
 void Faults::snapshot(SimulatedProcess& process, bool trim) {
-  world_.snapshots.push_back(process.snapshot());
-  const Offset covers = world_.snapshots.back().next;
+  Offset covers;
+  if (world_.storage != nullptr) {
+    const auto taken = world_.storage->snapshot(*process.projections());
+    if (!taken) return world_.count("snapshot that failed");
+    covers = taken.value().next;
+  } else {
+    world_.snapshots.push_back(process.snapshot());
+    covers = world_.snapshots.back().next;
+  }
   world_.trace.line(process.identity(), "takes a snapshot up to " + std::to_string(covers.value));
   // Trimming needs every living replica to be past it: an operator's choice, as the one who is behind cannot go on.
   if (!trim) return;
@@ -242,6 +261,7 @@ void Faults::end() {
   calm_ = true;
   world_.trace.line("world", "all is repaired");
   world_.log.faults = {};
+  if (world_.storage != nullptr) FaultyDisk::get().faults = {};
   world_.log.repair();
   world_.network = {};
   for (const std::string& name : world_.shape.clusters) {

@@ -15,8 +15,12 @@ bool SimLog::muted(const std::string& author) const {
 
 void SimLog::write(std::string bytes, const std::string& author, Written done) {
   if (down()) return done(Error{ErrorCode::kUnknownOutcome, "the journal went away"});
-  disk_.write(bytes);
-  Pending pending{author, std::move(done), Offset{}};
+  Pending pending{author, std::move(done), Offset{}, {}};
+  if (file_) {
+    pending.bytes = bytes;
+  } else {
+    disk_.write(bytes);
+  }
   if (serve_unsynced) pending.offset = store(std::move(bytes), author);
   pending_.push_back(std::move(pending));
   if (std::exchange(syncing_, true)) return;
@@ -25,6 +29,7 @@ void SimLog::write(std::string bytes, const std::string& author, Written done) {
 
 void SimLog::sync() {
   syncing_ = false;
+  if (file_) return sync_file();
   std::deque<Pending> pending = std::exchange(pending_, {});
   for (std::string& bytes : disk_.sync()) {
     const Pending one = std::move(pending.front());
@@ -38,6 +43,15 @@ void SimLog::fail() {
   Chance chance{seed};
   syncing_ = false;
   down_until_ = timeline_.now() + time;
+  if (file_) {
+    ++happened["tear"];
+    file_->die_soon(chance);
+    sync_file();
+    restart_file(chance);
+    return timeline_.after(time, [this] {
+      if (!down()) come_back();
+    });
+  }
   disk_.tear(chance);
   std::deque<Pending> pending = std::exchange(pending_, {});
   // Recovered at once, read when it is back: no reader observes the difference.
@@ -55,6 +69,82 @@ void SimLog::fail() {
   timeline_.after(time, [this] {
     if (!down()) come_back();
   });
+}
+
+void SimLog::keep_in(std::string folder, Broken broken) {
+  file_.emplace(std::move(folder));
+  broken_ = std::move(broken);
+  if (const auto opened = file_->open(); !opened) broken_("lost", opened.error().message);
+}
+
+void SimLog::trim(Offset before) {
+  oldest_ = std::max(oldest_, before);
+  // Failing is no error: what is left is not read.
+  if (file_) static_cast<void>(file_->trim(oldest_.value));
+}
+
+/// As the journal's thread stores a group, and answers.
+void SimLog::sync_file() {
+  std::deque<Pending> pending = std::exchange(pending_, {});
+  std::vector<std::string_view> group;
+  for (const Pending& one : pending) group.emplace_back(one.bytes);
+  const auto first = file_->store(group);
+  if (first) {
+    refused_.clear();
+    if (first.value() != next_.value) broken_("lost", "the file has another end than what was acknowledged");
+    for (Pending& one : pending) one.done(store(std::move(one.bytes), one.author));
+    return;
+  }
+  ++happened["disk: append failed"];
+  for (Pending& one : pending) {
+    if (first.error().code != ErrorCode::kUnknownOutcome) refused_.insert(one.bytes);
+    authors_[std::move(one.bytes)] = one.author;
+    one.done(first.error());
+  }
+}
+
+/// All that was acknowledged is there. What is there besides was not answered, or "unknown", or has come back.
+void SimLog::restart_file(Chance& chance) {
+  const bool power_fails = chance.permille(600);
+  if (const auto opened = file_->restart(power_fails, chance); !opened) {
+    return broken_("lost", "the journal after a failure of its disk: " + opened.error().message);
+  }
+  const auto all = file_->read(oldest_.value);
+  if (!all) return broken_("lost", "the journal after a failure of its disk: " + all.error().message);
+  auto read = all.value().begin();
+  for (auto at = records_.lower_bound(oldest_); at != records_.end(); ++at, ++read) {
+    if (read != all.value().end() && *read == at->second.bytes) continue;
+    return broken_("lost", "after a failure of the journal's disk offset " + std::to_string(at->first.value) +
+                               (read == all.value().end() ? " is gone" : " has another record"));
+  }
+  for (; read != all.value().end(); ++read) {
+    const auto author = authors_.find(*read);
+    if (author == authors_.end()) return broken_("lost", "the journal has a record that no process appended");
+    if (refused_.contains(*read)) {
+      if (!power_fails) broken_("lost", "a record that was answered as not stored is there after a crash");
+      came_back_.insert(next_);
+      ++happened["disk: refused record came back"];
+    }
+    store(*read, author->second);
+  }
+  refused_.clear();
+}
+
+void SimLog::check_file(Chance chance) {
+  if (!file_) return;
+  const auto all = file_->read(oldest_.value);
+  if (!all) return broken_("lost", "the journal's file at the end: " + all.error().message);
+  std::vector<std::string> expected;
+  for (auto at = records_.lower_bound(oldest_); at != records_.end(); ++at) expected.push_back(at->second.bytes);
+  if (all.value() != expected) return broken_("lost", "the journal's file has other records than were acknowledged");
+  std::vector<std::string> found;
+  const auto intact = file_->read_damaged(chance, oldest_.value, found);
+  ++happened[intact ? "damage that hit nothing" : "damage found"];
+  const auto differs = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
+  if (differs.first != found.end()) broken_("damage", "a damaged record is read as if it were none");
+  if (intact && found.size() < expected.size()) {
+    broken_("damage", std::to_string(expected.size() - found.size()) + " records are lost without an error");
+  }
 }
 
 void SimLog::repair() {

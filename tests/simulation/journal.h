@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "events/entry.h"
 #include "events/journal/journal.h"
 #include "tests/simulation/disk.h"
+#include "tests/simulation/stored_journal.h"
 #include "tests/simulation/timeline.h"
 
 namespace shiplog::simulation {
@@ -46,6 +48,11 @@ class SimLog {
 
   SimLog(Timeline& timeline, Chance chance) : timeline_{timeline}, chance_{chance} {}
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+  /// The records are kept there from now on; `broken` is called when that file lacks something.
+  using Broken = std::function<void(const char* rule, std::string text)>;
+  void keep_in(std::string folder, Broken broken);
+  /// At the end: all acknowledged records are in the file, and damage of it is found when it is read.
+  void check_file(Chance chance);
 
   void write(std::string bytes, const std::string& author, Written done);
   /// The journal fails as it next writes: of what is not synced a part is there, and down to some byte. When it comes
@@ -58,12 +65,15 @@ class SimLog {
   bool muted(const std::string& author) const;
 
   /// Nothing before is read by any process.
-  void trim(Offset before) { oldest_ = std::max(oldest_, before); }
+  void trim(Offset before);
   Offset head() const { return next_; }
   Offset oldest() const { return oldest_; }
   /// By offset.
   const std::map<Offset, Stored>& records() const { return records_; }
   uint64_t torn_records() const { return torn_records_; }
+  /// Whether the record was answered "not stored", and is stored all the same: after a failed sync a loss of power can
+  /// bring it back, until the next sync that succeeds.
+  bool came_back(Offset offset) const { return came_back_.contains(offset); }
 
   JournalFaults faults;
   std::map<std::string, uint64_t> happened;  ///< by what went wrong with an append
@@ -75,11 +85,14 @@ class SimLog {
   struct Pending {
     std::string author;
     Written done;
-    Offset offset;  // only when it was served already
+    Offset offset;      // only when it was served already
+    std::string bytes;  // only with a file
   };
   Offset store(std::string bytes, const std::string& author);
   void sync();
+  void sync_file();
   void fail();
+  void restart_file(Chance& chance);
   void come_back();
 
   Timeline& timeline_;
@@ -91,6 +104,11 @@ class SimLog {
   uint64_t torn_records_ = 0;
   UtcMillis down_until_;
   std::map<Offset, Stored> records_;
+  std::optional<StoredJournal> file_;
+  Broken broken_;
+  std::map<std::string, std::string> authors_;  // of what is not in records_ and may be in the file, by its bytes
+  std::set<std::string> refused_;               // the same, which was answered "not stored"
+  std::set<Offset> came_back_;
   std::vector<Listener> listeners_;
   Offset next_;
   Offset oldest_;

@@ -60,8 +60,9 @@ class SlowProjection {
 
 /// All that ends with the process, in reverse order of destruction.
 struct SimulatedProcess::Life final : Observer {
-  Life(World& world, const std::string& identity, Millis clock_error)
-      : reference{world.reference},
+  Life(World& world, const std::string& identity, Millis clock_error, std::unique_ptr<Projections> with_projections)
+      : projections{std::move(with_projections)},
+        reference{world.reference},
         chance{world.stream(identity)},
         executor{world.timeline, chance, clock_error},
         random{chance.random().next()},
@@ -73,7 +74,7 @@ struct SimulatedProcess::Life final : Observer {
                  .journal = &journal,
                  .executor = &executor,
                  .random = &random,
-                 .projections = nullptr,
+                 .projections = projections.get(),
                  .projector = chance.permille(500)
                                   ? [this](std::function<void()> job) { projection.post(std::move(job)); }
                                   : std::function<void(std::function<void()>)>{}}},
@@ -116,6 +117,7 @@ struct SimulatedProcess::Life final : Observer {
     next = Offset{record.offset.value + 1};
   }
 
+  std::unique_ptr<Projections> projections;
   Reference& reference;
   Chance chance;
   SimExecutor executor;
@@ -144,6 +146,7 @@ Replica& SimulatedProcess::replica() { return life_->replica; }
 const Roles& SimulatedProcess::roles() const { return life_->roles; }
 SimExecutor& SimulatedProcess::executor() { return life_->executor; }
 const std::string& SimulatedProcess::identity() const { return life_->election.identity(); }
+const Projections* SimulatedProcess::projections() const { return life_->projections.get(); }
 
 void SimulatedProcess::start(Restored from) {
   if (world_.log.down() || world_.log.muted(name_)) {
@@ -151,8 +154,19 @@ void SimulatedProcess::start(Restored from) {
       if (!alive()) start(world_.restore(world_.stream("again")));
     });
   }
+  std::unique_ptr<Projections> projections;
+  if (world_.storage != nullptr) {
+    auto opened = open_projection(from);
+    if (!opened) {
+      world_.count("start that failed: " + std::string{name_of(opened.error().code)});
+      return world_.timeline.after(Millis{200}, [this] {
+        if (!alive() && !world_.broken()) start({});
+      });
+    }
+    projections = std::move(opened).value();
+  }
   const std::string identity = name_ + "." + std::to_string(++lives_);
-  life_ = std::make_unique<Life>(world_, identity, clock_error_);
+  life_ = std::make_unique<Life>(world_, identity, clock_error_, std::move(projections));
   const Revision revision = from.meta.revision;
   world_.trace.line(identity, "starts from revision " + std::to_string(revision.value));
   life_->journal.tamper = [this](std::string& bytes) {
@@ -176,6 +190,7 @@ void SimulatedProcess::start(Restored from) {
   const auto next = life_->replica.open(std::move(from));
   if (!next) return world_.trace.broken("start", identity + ": " + next.error().message);
   life_->next = next.value();
+  world_.reference.check_start(identity, next.value(), life_->replica.state());
   auto tail = life_->journal.tail(next.value());
   if (!tail) return world_.trace.broken("start", identity + ": " + tail.error().message);
   life_->tail = std::move(tail).value();
@@ -188,6 +203,40 @@ void SimulatedProcess::start(Restored from) {
   life_->roles.start();
   on_stored();
   on_ephemera_stored();
+}
+
+/// What the process has on its disk, which precedes what the script would start it from. Damage is a failure of the
+/// product: no sector is lost that was synced, and SQLite knows what it may lose.
+Result<std::unique_ptr<Projections>> SimulatedProcess::open_projection(Restored& from) {
+  auto opened = world_.storage->open(name_, world_.log.oldest());
+  if (!opened) {
+    const Error error = world_.storage->without_path(opened.error());
+    world_.trace.line(name_, "cannot open its projection: " + error.message);
+    if (error.code != ErrorCode::kIo) world_.trace.broken("projection", name_ + ": " + error.message);
+    return error;
+  }
+  from = std::move(opened.value().restored);
+  // The power failed while the file was made.
+  const bool unfinished = from.rebuilt.ends_with("it has no checkpoint");
+  if (!from.rebuilt.empty()) world_.count(unfinished ? "projection that was not finished" : "projection rebuilt");
+  if (!from.rebuilt.empty() && !unfinished) {
+    world_.trace.broken("projection",
+                        name_ + ": " + world_.storage->without_path({ErrorCode::kCorrupt, from.rebuilt}).message);
+  }
+  return std::move(opened.value().projections);
+}
+
+/// Its projection cannot be written: the process ends, and its supervisor starts it again.
+void SimulatedProcess::stop_and_start_again(const std::string& why) {
+  world_.trace.line(identity(), "stops: " + why);
+  world_.count("stop as the projection cannot be written");
+  world_.timeline.after(Millis{0}, [this, life = lives_] {
+    if (life_ == nullptr || life != lives_) return;
+    crash();
+    world_.timeline.after(Millis{300}, [this] {
+      if (!alive() && !world_.broken()) start({});
+    });
+  });
 }
 
 /// From the beginning: that journal has no snapshots here.
@@ -206,9 +255,12 @@ bool SimulatedProcess::start_ephemera() {
   return true;
 }
 
-void SimulatedProcess::crash() {
+void SimulatedProcess::crash(bool power_fails) {
   world_.trace.line(identity(), "crashes");
+  if (world_.storage != nullptr) world_.storage->kill(name_);
   life_.reset();
+  if (world_.storage != nullptr)
+    world_.storage->died(name_, power_fails, world_.stream("power " + name_ + std::to_string(lives_)));
 }
 
 void SimulatedProcess::set_clock_error(Millis error) {
@@ -272,7 +324,11 @@ void SimulatedProcess::pull() {
     return upgrade(Millis{1000});
   }
   life_->replica.deliver(std::move(decoded), [this](const Result<void>& delivered) {
-    if (!delivered) world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
+    if (delivered) return;
+    const bool unwritten = world_.storage != nullptr && (delivered.error().code == ErrorCode::kIo ||
+                                                         delivered.error().code == ErrorCode::kUnavailable);
+    if (unwritten) return stop_and_start_again(world_.storage->without_path(delivered.error()).message);
+    world_.trace.broken("hash", identity() + " stops: " + delivered.error().message);
   });
   on_stored();
 }

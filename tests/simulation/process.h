@@ -35,7 +35,8 @@ class SimulatedProcess {
   bool has(const std::string& role) const { return std::ranges::find(services_, role) != services_.end(); }
   /// From the journal's beginning, or from a snapshot; when the journal is unavailable, once it is back.
   void start(Restored from);
-  void crash();
+  /// `power_fails`: its projection loses what was not synced, if the world has storage.
+  void crash(bool power_fails = false);
   /// How far the clock of its machine is off. A running process keeps its time; one that starts believes the clock.
   void set_clock_error(Millis error);
   bool supports(uint32_t fold_version) const { return build_ >= fold_version; }
@@ -59,6 +60,8 @@ class SimulatedProcess {
   const Roles& roles() const;
   SimExecutor& executor();
   const std::string& identity() const;
+  /// nullptr: the world has no storage.
+  const Projections* projections() const;
   /// Everything that a projection would have kept.
   Restored snapshot() const;
 
@@ -67,6 +70,8 @@ class SimulatedProcess {
   void pull();
   bool needs_newer_build(const std::vector<DecodedRecord>& records) const;
   bool start_ephemera();
+  Result<std::unique_ptr<Projections>> open_projection(Restored& from);
+  void stop_and_start_again(const std::string& why);
   void pull_ephemera();
 
   World& world_;

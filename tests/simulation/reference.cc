@@ -1,5 +1,8 @@
 #include "tests/simulation/reference.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -50,7 +53,7 @@ std::string described(const Entry& entry, const Folded& folded) {
 
 void Reference::on_sent(const std::string& bytes) { sent_.insert(siphash128(bytes)); }
 
-void Reference::on_stored(const SimLog::Stored& stored) {
+void Reference::on_stored(const SimLog::Stored& stored, UtcMillis now) {
   if (stored.entry == nullptr) {
     return trace_.broken("codec", "offset " + std::to_string(stored.offset.value) + " does not decode");
   }
@@ -82,6 +85,7 @@ void Reference::on_stored(const SimLog::Stored& stored) {
   check_quota(folded);
   check_content(entry, folded);
   check_gates(entry);
+  check_budget(entry, now);
   check_reports(entry, folded);
 }
 
@@ -133,6 +137,33 @@ void Reference::check_gates(const Entry& entry) {
     const auto* started = std::get_if<EvictionStarted>(&event);
     if (started == nullptr || started->producer != "TaintManager" || evictions_were_on_) continue;
     trace_.broken("gate", to_string(started->binding) + " is evicted, and evictions are off");
+  }
+}
+
+/// Within no window there are more evictions for taints than the budget allows. It is kept by the clocks of those that
+/// decide: where one is far off, counting begins anew; small differences make the window shorter by as much.
+void Reference::check_budget(const Entry& entry, UtcMillis now) {
+  constexpr Millis kClocksDiffer{12'000};
+  const std::vector<std::string>& words = state_.options().eviction_budget;
+  if (state_.fold_version() < 7) return;  // there is no budget
+  if (budget_ != words) {
+    budget_ = words;
+    evictions_.clear();
+  }
+  const auto limit =
+      std::ranges::find_if(budget_, [](const std::string& word) { return word.starts_with("evictions="); });
+  if (limit == budget_.end()) return;
+  const auto most = std::stoul(limit->substr(std::string{"evictions="}.size()));
+  constexpr Millis kWindow{30'000 - kClocksDiffer.value};
+  for (const Event& event : entry.events) {
+    const auto* started = std::get_if<EvictionStarted>(&event);
+    if (started == nullptr || started->producer != "TaintManager") continue;
+    if (std::abs((entry.time - now).value) > kClocksDiffer.value) return evictions_.clear();
+    evictions_.push_back(entry.time);
+    const auto within = std::ranges::count_if(evictions_, [&](UtcMillis at) { return entry.time - at < kWindow; });
+    if (std::cmp_less_equal(within, most)) continue;
+    trace_.broken("budget", to_string(started->binding) + " is evicted, as number " + std::to_string(within) +
+                                " within a window, of " + std::to_string(most));
   }
 }
 
@@ -233,6 +264,12 @@ void Reference::check_quota(const Folded& folded) {
     }
     before = std::move(now);
   }
+}
+
+void Reference::check_start(const std::string& who, Offset next, const State& state) {
+  const auto after = points_.lower_bound(next);
+  const Hash128 expected = after == points_.begin() ? State{}.hash() : std::prev(after)->second.hash;
+  if (state.hash() != expected) trace_.broken("hash", who + " starts with another state than the journal has there");
 }
 
 void Reference::on_folded(const std::string& who, const State& state, const DecodedRecord& record,

@@ -29,7 +29,7 @@ class Reference {
 
   explicit Reference(Trace& trace) : trace_{trace} {}
 
-  void on_stored(const SimLog::Stored& stored);
+  void on_stored(const SimLog::Stored& stored, UtcMillis now);
   /// A process is going to append these bytes.
   void on_sent(const std::string& bytes);
   /// A user's write has this content.
@@ -46,6 +46,8 @@ class Reference {
   const std::map<Offset, Point>& points() const { return points_; }
   /// Accepted entries by the trace id that a writer gave them.
   const std::map<std::string, int>& accepted_writes() const { return accepted_writes_; }
+  /// A process starts with this state, which covers what is before `next`.
+  void check_start(const std::string& who, Offset next, const State& state);
   uint64_t events() const { return events_; }
   uint64_t accepted() const { return accepted_; }
   uint64_t refused() const { return refused_; }
@@ -61,6 +63,7 @@ class Reference {
   void check_quota(const Folded& folded);
   void check_content(const Entry& entry, const Folded& folded);
   void check_gates(const Entry& entry);
+  void check_budget(const Entry& entry, UtcMillis now);
   void check_reports(const Entry& entry, const Folded& folded);
 
   Trace& trace_;
@@ -73,6 +76,8 @@ class Reference {
   std::map<std::string, std::vector<Event>> requested_;
   bool evictions_were_on_ = false;            // evictions have been switched on at some time
   std::map<std::string, uint64_t> epochs_;    // newest accepted, by service
+  std::vector<UtcMillis> evictions_;          // for taints, since the budget is as it is
+  std::vector<std::string> budget_;           // as the words of the option
   std::map<std::string, ResourceList> used_;  // by namespace, as summed up here
   std::map<std::string, uint64_t> refusals_;
   int64_t limit_share_ = 1;

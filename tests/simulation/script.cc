@@ -13,12 +13,12 @@ namespace shiplog::simulation {
 namespace {
 
 /// How many words follow each kind.
-constexpr std::array<std::pair<const char*, size_t>, 29> kKinds = {{
+constexpr std::array<std::pair<const char*, size_t>, 30> kKinds = {{
     {"write", 2},       {"crash", 3},  {"stall", 2},       {"deaf", 2},         {"clock", 2},   {"elect", 3},
     {"depose", 2},      {"down", 2},   {"slow", 3},        {"refuse", 3},       {"unready", 2}, {"cut", 1},
     {"lose", 2},        {"meddle", 2}, {"snapshot", 2},    {"hash", 1},         {"tear", 2},    {"lost-ack", 2},
     {"lost-append", 2}, {"late", 2},   {"unavailable", 2}, {"stored-twice", 2}, {"network", 3}, {"activate", 1},
-    {"upgrade", 2},     {"flap", 3},   {"apart", 3},       {"mute", 2},         {"switch", 2},
+    {"upgrade", 2},     {"flap", 3},   {"apart", 3},       {"mute", 2},         {"switch", 2},  {"disk", 3},
 }};
 
 class Plan {
@@ -105,7 +105,18 @@ class Plan {
       if (chance.permille(700))
         add(later(at, chance.between(1, 2000)), "crash", who, chance.between(1, 800), any_of(chance));
     }
+    if (shape_.stored) disks(chance);
     for (int64_t count = some(400, 4); count > 0; --count) add(when(), "write", "rush", chance.between(1, 999'999'999));
+  }
+  void disks(Chance& chance) {
+    for (const char* what : {"sync", "write", "full"}) {
+      if (!chance.permille(500)) continue;
+      add(Millis{chance.between(0, script_.until.value)}, "disk", what, chance.between(1, 60),
+          chance.between(100, 3000));
+    }
+    for (int64_t count = chance.between(1, 4); count > 0; --count) {
+      add(Millis{chance.between(0, script_.until.value)}, "tear", chance.between(1, 1500), any_of(chance));
+    }
   }
   static int64_t any_of(Chance& chance) { return chance.between(1, 999'999'999); }
   size_t processes() const { return shape_.processes.size(); }
@@ -219,6 +230,7 @@ FleetShape shape_of(uint64_t seed) {
   // Most fleets are new ones; some are older and come to the newest version, some of these process by process.
   Chance versions{seed ^ 0x76657273ULL};
   shape.switched_on = versions.permille(850);
+  shape.stored = Chance{seed ^ 0x6469736bULL}.permille(100);
   shape.builds.resize(shape.processes.size(), kFoldVersion);
   if (versions.permille(700)) return shape;
   shape.first_version = static_cast<uint32_t>(versions.between(1, kFoldVersion - 1));

@@ -37,6 +37,7 @@ struct FleetShape {
   uint32_t first_version = kFoldVersion;            ///< fold version that the fleet begins with
   std::vector<uint32_t> builds;                     ///< the fold version that each process supports when it begins
   bool switched_on = true;                          ///< what is off by default: evictions, quotas, preemption
+  bool stored = false;                              ///< journal and projections are files on disks that fail
 };
 FleetShape shape_of(uint64_t seed);
 

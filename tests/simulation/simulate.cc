@@ -23,6 +23,7 @@ struct Options {
   double minutes = 0;
   bool keep_going = false;
   bool whole = false;
+  bool stored = false;
   size_t shrink_runs = 300;
   std::vector<uint64_t> known;
 };
@@ -98,6 +99,7 @@ int run_many(const Options& options) {
   double printed = 0;
   for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
     if (options.minutes > 0 && totals.seconds() > options.minutes * 60) break;
+    if (options.stored && !shape_of(seed).stored) continue;
     const Script script = draw_script(seed);
     const SimulationReport report = run(script);
     totals.add(report);
@@ -165,6 +167,7 @@ int main(int argc, char** argv) {
   app.add_flag("--keep-going", options.keep_going, "go on after a failure");
   app.add_flag("--no-shrink", options.whole, "do not look for a shorter script that fails in the same manner");
   app.add_option("--shrink-runs", options.shrink_runs, "look for it in at most so many runs (default 300)");
+  app.add_flag("--stored", options.stored, "of the seeds only those whose journal and projections are on disks");
   auto* seed = app.add_option("--seed", one, "run this one only");
   auto* script = app.add_option("--script", file, "run the steps in this file")->excludes(seed);
   app.add_flag("--show", show, "write the script of a seed instead of running it (with --seed)")->needs(seed);

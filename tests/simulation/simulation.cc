@@ -10,6 +10,7 @@
 #include "services/runtime/log.h"
 #include "tests/simulation/checks.h"
 #include "tests/simulation/faults.h"
+#include "tests/simulation/faulty_disk.h"
 #include "tests/simulation/watchers.h"
 #include "tests/simulation/workload.h"
 
@@ -94,6 +95,7 @@ SimulationReport run(const Script& script, const RunOptions& options) {
   if (!world.broken()) check_convergence(world);
   if (!world.broken()) watchers.check_complete();
   if (!world.broken()) check_history(world);
+  if (!world.broken()) check_storage(world);
 
   SimulationReport report;
   report.seed = script.seed;
@@ -113,6 +115,10 @@ SimulationReport run(const Script& script, const RunOptions& options) {
   report.happened = world.happened();
   report.most = world.most();
   for (const auto& [what, count] : world.log.happened) report.happened[what] += count;
+  if (world.storage != nullptr) {
+    report.happened["world with storage"] = 1;
+    for (const auto& [what, count] : FaultyDisk::get().happened) report.happened[what] += count;
+  }
   if (world.log.torn_records() > 0) report.happened["records torn off"] += world.log.torn_records();
   if (world.reference.under_slots() > 0) report.happened["entry under a slot"] += world.reference.under_slots();
   if (world.reads > 0) report.happened["linearizable read"] += world.reads;

@@ -1,12 +1,18 @@
 #include "tests/simulation/simulation.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "events/sqlite/connection.h"
 #include "tests/simulation/disk.h"
+#include "tests/simulation/faulty_disk.h"
 #include "tests/simulation/shrink.h"
+#include "tests/support/must.h"
+#include "tests/support/test_directory.h"
 
 namespace shiplog::simulation {
 namespace {
@@ -18,6 +24,22 @@ TEST(Determinism, TheSameSeedGivesTheSameWorld) {
     EXPECT_EQ(once.state, twice.state);
     EXPECT_EQ(once.digest, twice.digest);
     EXPECT_EQ(once.steps, twice.steps);
+  }
+}
+
+TEST(Determinism, TheSameSeedGivesTheSameWorldOnDisks) {
+  int worlds = 0;
+  std::map<std::string, uint64_t> happened;
+  for (uint64_t seed = 1; worlds < 4; ++seed) {
+    if (!shape_of(seed).stored) continue;
+    ++worlds;
+    const SimulationReport once = simulate(seed);
+    ASSERT_FALSE(once.failure) << *once.failure;
+    EXPECT_EQ(once.digest, simulate(seed).digest) << seed;
+    for (const auto& [what, count] : once.happened) happened[what] += count;
+  }
+  for (const char* what : {"tear", "disk: power lost", "disk: sector lost", "disk: append failed"}) {
+    EXPECT_GT(happened[what], 0U) << what;
   }
 }
 
@@ -105,6 +127,42 @@ TEST(Disk, AFailureLosesOnlyTheEndOfWhatWasNotSynced) {
     EXPECT_EQ(disk.sync(), std::vector<std::string>{"four"});
   }
   EXPECT_TRUE(some);
+}
+
+/// Otherwise no world on disks would show anything.
+TEST(Disk, PowerLossTakesOnlyWhatSqliteHasNotSynced) {
+  const TestDirectory directory{"faulty-disk"};
+  FaultyDisk& disk = FaultyDisk::get();
+  Chance chance{7};
+  int taken = 0;
+  for (int round = 0; round < 20; ++round) {
+    const std::string folder = directory.file(std::to_string(round));
+    std::filesystem::create_directory(folder);
+    disk.begin(static_cast<uint64_t>(round));
+    disk.add(folder);
+    const std::string path = folder + "/file.db";
+    const auto rows = [&](sqlite::Connection& connection) {
+      auto count = must(connection.prepare("SELECT count(*) FROM t"));
+      must(count.next());
+      return count.integer(0);
+    };
+    {
+      const auto connection = must(sqlite::Connection::open(path, {.create = true}));
+      must(connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(x)"));
+      must(connection->execute("INSERT INTO t VALUES(1)"));
+      must(connection->execute("PRAGMA synchronous=NORMAL"));
+      for (int row = 0; row < 5; ++row) must(connection->execute("INSERT INTO t VALUES(randomblob(9000))"));
+      EXPECT_EQ(rows(*connection), 6);
+      disk.kill(folder);
+    }
+    disk.lose_power(folder, chance);
+    const auto connection = must(sqlite::Connection::open(path, {}));
+    const int64_t left = rows(*connection);
+    EXPECT_GE(left, 1);
+    taken += left < 6 ? 1 : 0;
+  }
+  EXPECT_GT(taken, 5);
+  EXPECT_LT(taken, 20);
 }
 
 /// The first failure under a rule that is broken on purpose, over some seeds. Most take one or two; a decision under a

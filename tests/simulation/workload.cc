@@ -31,6 +31,16 @@ void mount(Value& object, const std::string& config_map) {
 
 }  // namespace
 
+/// Windows are shorter than what a world waits for at rest.
+std::vector<std::string> some_budget(Chance chance) {
+  std::vector<std::string> words;
+  if (chance.permille(400)) return words;
+  if (chance.permille(800)) words.push_back("evictions=" + std::to_string(chance.between(1, 4)));
+  if (chance.permille(300)) words.emplace_back("fraction=0.3");
+  if (!words.empty()) words.emplace_back("window=30s");
+  return words;
+}
+
 std::string SimulatedUsers::ns() { return chance_.one_of(kNamespaces); }
 std::string SimulatedUsers::app() { return chance_.one_of(kApps); }
 
@@ -60,7 +70,8 @@ void SimulatedUsers::switch_on(SimulatedProcess& process) {
                     {"enable-no-execute-taint-eviction", {"true"}},
                     {"graceful-eviction-timeout", {chance_.permille(500) ? "10m" : "20s"}},
                     {"no-execute-taint-eviction-purge-mode", {chance_.permille(300) ? "Directly" : "Gracefully"}},
-                    {"resource-eviction-rate", {chance_.permille(300) ? "0.5" : "20"}}}});
+                    {"resource-eviction-rate", {chance_.permille(300) ? "0.5" : "20"}},
+                    {"eviction-budget", some_budget(world_.stream("budget"))}}});
   }
   world_.write(process, "start", std::move(events), {});
 }

@@ -43,4 +43,7 @@ class SimulatedUsers {
   Chance chance_{0};  // of the request at hand
 };
 
+/// Words of --eviction-budget; none: there is no budget.
+std::vector<std::string> some_budget(Chance chance);
+
 }  // namespace shiplog::simulation

@@ -25,11 +25,16 @@ World::World(uint64_t with_seed, bool print, Sabotage how)
   log.serve_unsynced = sabotage == Sabotage::kServeUnsynced;
   log.listen([this](const SimLog::Stored* stored) {
     if (stored != nullptr) {
-      reference.on_stored(*stored);
+      reference.on_stored(*stored, timeline.now());
       note_clusters();
     }
     for (const auto& process : processes) process->on_stored();
   });
+  if (shape.stored) {
+    storage = std::make_unique<Storage>(stream("disks").below(UINT64_MAX), shape.processes.size());
+    log.keep_in(storage->journal_folder(),
+                [this](const char* rule, std::string text) { trace.broken(rule, std::move(text)); });
+  }
   ephemera.listen([this](const SimLog::Stored*) {
     for (const auto& process : processes) process->on_ephemera_stored();
   });

@@ -17,6 +17,7 @@
 #include "tests/simulation/process.h"
 #include "tests/simulation/reference.h"
 #include "tests/simulation/script.h"
+#include "tests/simulation/storage.h"
 #include "tests/simulation/timeline.h"
 #include "tests/simulation/trace.h"
 #include "tests/support/fake_members.h"
@@ -65,6 +66,7 @@ class World {
   Elections elections;
   NetworkFaults network;
   testing::FakeMembers members;
+  std::unique_ptr<Storage> storage;  ///< nullptr: the journal and the projections are in memory
   std::vector<std::unique_ptr<SimulatedProcess>> processes;
   std::vector<Restored> snapshots;
 

@@ -14,6 +14,7 @@
 #include "projections/runner.h"
 #include "projections/store/open.h"
 #include "tests/support/must.h"
+#include "tests/support/projection_rows.h"
 #include "tests/support/test_directory.h"
 
 // Shared by the tests of projections. Only they include it.
@@ -115,18 +116,6 @@ class TestFleet {
 };
 
 /// Every row of every table as text, to compare files.
-inline std::vector<std::string> dump(const std::string& path) {
-  auto connection = must(store::open_reader(path));
-  auto tables = must(
-      connection->prepare("SELECT t.name, group_concat('quote(' || c.name || ')', '||'',''||') FROM sqlite_schema t "
-                          "JOIN pragma_table_info(t.name) c WHERE t.type = 'table' GROUP BY t.name ORDER BY t.name"));
-  std::vector<std::string> rows;
-  while (must(tables.next())) {
-    const std::string table{tables.text(0)};
-    auto row = must(connection->prepare("SELECT " + std::string{tables.text(1)} + " FROM " + table + " ORDER BY 1"));
-    while (must(row.next())) rows.push_back(table + ": " + std::string{row.text(0)});
-  }
-  return rows;
-}
+inline std::vector<std::string> dump(const std::string& path) { return must(projection_rows(path)); }
 
 }  // namespace shiplog

@@ -71,7 +71,6 @@ Result<int64_t> number(sqlite::Connection& connection, std::string_view sql) {
 }
 
 constexpr size_t kMaxReadBytes = 16 * 1024 * 1024;
-constexpr std::chrono::milliseconds kTrimTurn(10);
 
 void put_number(std::string& bytes, int64_t number) {
   for (int shift = 0; shift < 64; shift += 8) {
@@ -367,14 +366,14 @@ Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) 
   return bounds.next;
 }
 
-Result<bool> FileWriter::trim_some(int64_t before) {
+Result<bool> FileWriter::trim_some(int64_t before, std::chrono::milliseconds turn) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
   SHIPLOG_TRY(Bounds bounds, read_bounds(read_bounds_, path_));
   // The bound moves in the first step; the records are deleted in this and further steps. After an interruption the
   // remaining records are never read, and the next trim deletes them.
   bounds.oldest = std::max(bounds.oldest, std::min(before, bounds.next));
   SHIPLOG_TRY(set_bounds(bounds));
-  const auto until = std::chrono::steady_clock::now() + kTrimTurn;
+  const auto until = std::chrono::steady_clock::now() + turn;
   bool more = true;
   while (more && std::chrono::steady_clock::now() < until) {
     delete_.bind(1, bounds.oldest);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -62,6 +63,7 @@ class FileReader {
 /// Adds and deletes records. Threads: one at a time.
 class FileWriter {
  public:
+  static constexpr std::chrono::milliseconds kTrimTurn{10};
   /// While the writer waits for another process to finish writing, and that process is stopped, it is killed
   /// (FrozenWriter), and `killed` called.
   static Result<FileWriter> open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed);
@@ -73,8 +75,8 @@ class FileWriter {
   /// it open.
   Result<int64_t> store(const std::vector<std::string_view>& entries);
 
-  /// Deletes records before `before`, for at most some milliseconds. Returns true if more remain: call again.
-  Result<bool> trim_some(int64_t before);
+  /// Deletes records before `before`, for at most about `turn`. Returns true if more remain: call again.
+  Result<bool> trim_some(int64_t before, std::chrono::milliseconds turn = kTrimTurn);
 
   /// Call this after the stored entries were acknowledged: may sync the file.
   void committed();

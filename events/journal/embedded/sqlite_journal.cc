@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -14,8 +13,8 @@
 #include "events/journal/embedded/change_watch.h"
 #include "events/journal/embedded/head_mark.h"
 #include "events/journal/embedded/journal_file.h"
+#include "events/journal/embedded/opened_file.h"
 #include "events/journal/embedded/tail.h"
-#include "events/journal/embedded/wal_check.h"
 #include "events/journal/limits.h"
 
 namespace shiplog {
@@ -45,30 +44,17 @@ struct PendingTrim {
   std::promise<Result<void>> done;
 };
 
-/// The error for a journal in which acknowledged entries are missing.
-Error shorter(const std::string& path, int64_t next, int64_t marked) {
-  return {ErrorCode::kCorrupt,
-          "journal " + path + " is shorter than what was acknowledged: it ends before offset " + std::to_string(next) +
-              ", and entries " + std::to_string(next) + " to " + std::to_string(marked - 1) + " are missing (" +
-              HeadMark::path_of(path) + " records them). This happens if " + path +
-              "-wal was truncated or not copied with it. Restore the file together with its -wal from "
-              "a backup. To go on without these entries for good, stop all processes of the fleet, "
-              "then delete " +
-              HeadMark::path_of(path) + " and each process's projection.db and snapshots"};
-}
-
 class SqliteJournal final : public Journal {
  public:
   /// Without a writer (the Error contains the reason) the journal is read-only.
-  SqliteJournal(std::string path, SqliteJournalOptions options, FileReader reader, Result<FileWriter> writer,
-                std::optional<Error> end, int64_t next)
+  SqliteJournal(std::string path, SqliteJournalOptions options, embedded::OpenedFile opened)
       : path_(std::move(path)),
-        options_(options),
-        writer_(std::move(writer)),
+        options_(std::move(options)),
+        writer_(std::move(opened.writer)),
         mark_(path_),
-        end_(std::move(end)),
-        reader_(std::move(reader)) {
-    published_->publish(next);
+        end_(std::move(opened.end)),
+        reader_(std::move(opened.reader)) {
+    published_->publish(opened.next);
     writer_thread_ = std::thread([this] { write(); });
   }
 
@@ -275,32 +261,8 @@ class SqliteJournal final : public Journal {
 }  // namespace
 
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::string& path, SqliteJournalOptions options) {
-  const std::string wal_path = path + "-wal";
-  SHIPLOG_TRY(const auto marked, HeadMark::read(path));  // before the bounds, which other processes may move
-  if (marked && !std::filesystem::exists(path)) return shorter(path, 0, *marked);
-  SHIPLOG_TRY(embedded::prepare_file(path, options.create, options.first_offset.value));
-  SHIPLOG_TRY(const auto corrupt_frame, embedded::find_corrupt_frame(wal_path));
-  SHIPLOG_TRY(embedded::sync_wal(wal_path));
-  SHIPLOG_TRY(auto reader, FileReader::open(path, options.busy_timeout));
-  SHIPLOG_TRY(const Bounds bounds, reader.bounds());
-
-  std::optional<Error> end;
-  Result<FileWriter> writer = Error{};
-  if (corrupt_frame) {
-    end = Error{ErrorCode::kCorrupt,
-                "journal " + path + ": its write-ahead log " + wal_path + " is damaged in frame " +
-                    std::to_string(*corrupt_frame) + ": the records from offset " + std::to_string(bounds.next) +
-                    " on are lost, all earlier ones are readable; restore both files from a backup"};
-    writer = *end;
-  } else if (marked && *marked > bounds.next) {
-    end = shorter(path, bounds.next, *marked);
-    writer = *end;
-  } else {
-    writer = FileWriter::open(path, options.busy_timeout, options.killed_frozen_writer);
-    if (!writer && writer.error().code != ErrorCode::kCorrupt) return writer.error();
-  }
-  return std::unique_ptr<Journal>(std::make_unique<SqliteJournal>(path, options, std::move(reader), std::move(writer),
-                                                                  std::move(end), bounds.next));
+  SHIPLOG_TRY(auto opened, embedded::open_journal_file(path, options));
+  return std::unique_ptr<Journal>(std::make_unique<SqliteJournal>(path, options, std::move(opened)));
 }
 
 }  // namespace shiplog

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/state/condition.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/role.h"
@@ -419,6 +420,20 @@ TEST_F(Collector, ObjectsThatVanishedWithoutAWatchAreCreatedAgain) {  // E-16
   EXPECT_TRUE(member("m1").find(map_key).is_null());
   stage.add(make_collector_role(stage.members()));
   stage.run(Millis{5000});
+  EXPECT_FALSE(member("m1").find(map_key).is_null());
+}
+
+// What was applied under the lease of a process with such a clock is as old as anything.
+TEST_F(Collector, ObjectsThatVanishedAreCreatedAgainThoughTheClockOfAnotherProcessIsAhead) {
+  join("m1");
+  stage.stop("collector");
+  place("configmaps", map, {{"m1", 0}});
+  Value work = stage.state().value_of(work_key("m1", map));
+  edit_condition(work.edit("status"), "Applied").set("lastTransitionTime", rfc3339(stage.now() + Millis{3'600'000}));
+  ASSERT_FALSE(stage.write({StatusUpdated{work_key("m1", map), work}}).refusal);
+  member("m1").erase(map_key);
+  stage.add(make_collector_role(stage.members()));
+  stage.run(Millis{15'000});
   EXPECT_FALSE(member("m1").find(map_key).is_null());
 }
 

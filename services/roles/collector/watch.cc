@@ -46,6 +46,9 @@ Hash128 content_of(Value object) {
   return siphash128(to_json(object));
 }
 
+/// Not longer ago than that. A time far ahead is of another process's clock: nothing is known of when it was.
+bool within(UtcMillis since, UtcMillis now, Millis span) { return since - now < span && now - since < span; }
+
 std::string_view binding_id(const Value& object) {
   const auto id = label_of(object, label::kBindingId);
   return id.empty() ? label_of(object, label::kClusterBindingId) : id;
@@ -54,7 +57,7 @@ std::string_view binding_id(const Value& object) {
 /// The status does not state yet whether the member has applied it, and it is not old.
 bool on_its_way(const Value& work, UtcMillis now) {
   const auto made = parse_rfc3339(work["metadata"]["creationTimestamp"].as_string());
-  return condition_of(work, "Applied").is_null() && made && now - made.value() < kLongestLag;
+  return condition_of(work, "Applied").is_null() && made && within(made.value(), now, kLongestLag);
 }
 
 }  // namespace
@@ -389,7 +392,7 @@ void MemberWatches::take_in_list(const State& state, const Arrived& arrived, Utc
       if (arrived.listed.contains({manifest["metadata"]["namespace"].str(), manifest["metadata"]["name"].str()}))
         continue;
       const auto since = parse_rfc3339(condition_of(work.value, "Applied")["lastTransitionTime"].as_string());
-      const bool settled = since && now - since.value() > kSettled;
+      const bool settled = since && !within(since.value(), now, kSettled);
       if (taken && (work.value["status"].contains("manifestStatuses") || settled)) {
         gone(state, key, manifest);
       } else {

@@ -70,6 +70,8 @@ class DispatcherRole final : public Role {
           if (wants_dispatch(work.value)) wake.push_back({type::kWork, name.ns, name.name});
         }
       }
+    } else {
+      dispatcher::wake_changed_back(state, change, wake);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/state/new_binding.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/member_object.h"
@@ -205,6 +206,26 @@ TEST_F(Dispatcher, AStatusOfABindingTriggersNothing_B_1) {
   made.edit("spec").set("preserveResourcesOnDeletion", true);
   EXPECT_EQ(given::woken(*service, history, {ObjectUpdated{key, made}}), std::vector<ObjectKey>{key});
   EXPECT_EQ(given::woken(*service, history, {DeletionRequested{key}}), std::vector<ObjectKey>{key});
+}
+
+// Its binding stays as it is, so nothing else leads to its Works.
+TEST_F(Dispatcher, ATemplateThatIsChangedBackReachesItsMembersWithItsGeneration_B_1) {
+  stage.put(web_key, web);
+  Value made = binding(web, {{"m1", 3}});
+  made.edit("metadata")
+      .edit("annotations")
+      .set(kTemplateDigestAnnotation, template_digest(stage.state().value_of(web_key)));
+  stage.put(testing::binding_key(made), made);
+  stage.run(Millis{5000});
+  Value changed = web;
+  changed.edit("spec").set("paused", true);
+  stage.put(web_key, changed);
+  stage.run(Millis{5000});
+  EXPECT_FALSE(on_member("m1", web_key)["spec"].contains("paused")) << "the binder has not seen it yet";
+  stage.put(web_key, web);
+  stage.run(Millis{5000});
+  EXPECT_EQ(stage.state().value_of(web_key)["metadata"]["generation"], Value{3});
+  EXPECT_EQ(annotation_of(on_member("m1", web_key), annotation::kTemplateGeneration), "3");
 }
 
 TEST_F(Dispatcher, SuspensionStopsRepairButNotDeletion_E_4) {

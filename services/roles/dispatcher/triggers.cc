@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/dispatch.h"
+#include "events/state/new_binding.h"
 #include "events/state/policy_author.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -122,6 +123,17 @@ void wake_for_cluster(const State& state, const Change& cluster, std::vector<Obj
       if (owner["kind"].as_string() == "Namespace") wake.push_back({type::kNamespace, "", owner["name"].str()});
     }
   }
+}
+
+void wake_changed_back(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+  const Value& object = change.after;
+  if (change.created() || change.removed() ||
+      change.before["metadata"]["generation"] == object["metadata"]["generation"]) {
+    return;
+  }
+  const ObjectKey key = binding_key(change.object, object["kind"].as_string());
+  const std::string_view bound = annotation_of(state.value_of(key), kTemplateDigestAnnotation);
+  if (!bound.empty() && bound == template_digest(object)) wake.push_back(key);
 }
 
 }  // namespace shiplog::dispatcher
