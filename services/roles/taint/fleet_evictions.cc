@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
-#include "events/state/binding.h"
 #include "events/state/eviction.h"
 #include "events/state/eviction_record.h"
 #include "events/state/work.h"
@@ -18,74 +18,37 @@ constexpr size_t kMostInAnEntry = 500;
 /// 2.5.2: as long as the taints stay.
 constexpr Millis kLookAgain{10'000};
 
-/// A binding that NoExecute taints drive off a cluster. What it points to is part of the state.
-struct DueEviction {
-  int64_t priority = 0;
-  const char* type = nullptr;
-  const State::Name* name = nullptr;
-  const Value* binding = nullptr;
+/// Bindings of one priority on one cluster that its NoExecute taints drive off. What it points to is part of the state.
+struct DueEvictions {
   std::string_view cluster;
+  int64_t priority = 0;
   Taint taint;
+  const std::set<ObjectKey>* bindings = nullptr;
+  std::set<ObjectKey>::const_iterator next = {};
 
-  ObjectKey key() const { return {type, name->ns, name->name}; }
-  bool operator<(const DueEviction& other) const {
-    return std::tie(other.priority, *name, cluster) < std::tie(priority, *other.name, other.cluster);
+  /// The highest priority first, then by name.
+  bool operator<(const DueEvictions& other) const {
+    return std::tie(other.priority, next->ns, next->name, cluster) <
+           std::tie(priority, other.next->ns, other.next->name, other.cluster);
   }
 };
 
-/// The verdicts on placements and clusters. Thousands of bindings have the same few placements: each is parsed and
-/// judged once.
-class Verdicts {
- public:
-  Verdicts(const State& state, UtcMillis now) : state_{state}, now_{now} {
-    for (const auto& [name, cluster] : state.clusters()) {
-      if (has_no_execute(cluster.taints)) tainted_.emplace(name, OfCluster{});
-    }
-  }
-  bool any_tainted() const { return !tainted_.empty(); }
-  /// nullptr: the cluster has no such taint, or the placement cannot be read: then the step of the binding fails.
-  const EvictionVerdict* of(const Value& binding, std::string_view cluster) {
-    const auto found = tainted_.find(cluster);
-    if (found == tainted_.end()) return nullptr;
-    const auto [verdict, added] = found->second.try_emplace(annotation_of(binding, kAppliedPlacementAnnotation));
-    if (added) {
-      const auto tolerations = recorded_tolerations(binding);
-      if (tolerations && tolerations.value()) {
-        verdict->second = judge(state_.value_of({type::kCluster, "", found->first}), *tolerations.value(), now_);
-      }
-    }
-    return verdict->second ? &*verdict->second : nullptr;
-  }
-
- private:
-  using OfCluster = std::map<std::string_view, std::optional<EvictionVerdict>>;  // by recorded placement
-  const State& state_;
-  const UtcMillis now_;
-  std::map<std::string, OfCluster, std::less<>> tainted_;
-};
-
-/// What is to be evicted now, that of the highest scheduling priority first. `next`: when a toleration ends.
-std::vector<DueEviction> due_evictions(const State& state, UtcMillis now, std::optional<UtcMillis>& next) {
-  std::vector<DueEviction> due;
-  Verdicts verdicts{state, now};
-  if (!verdicts.any_tainted()) return due;
-  for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
-    for (const auto& [name, object] : state.objects(type)) {
-      const Value& spec = object.value["spec"];
-      for (const Value& target : spec["clusters"].items()) {
-        const auto cluster = target["name"].as_string();
-        const EvictionVerdict* verdict = verdicts.of(object.value, cluster);
-        if (verdict == nullptr || deleting(object.value)) continue;
-        if (verdict->evicted_by) {
-          const int64_t priority = spec["schedulePriority"]["priority"].as_int();
-          due.push_back({priority, type, &name, &object.value, cluster, *verdict->evicted_by});
-        } else if (verdict->due) {
-          sooner(next, *verdict->due);
-        }
+/// What is to be evicted now. `next`: when a toleration ends.
+std::set<DueEvictions> due_evictions(const State& state, UtcMillis now, std::optional<UtcMillis>& next) {
+  std::set<DueEvictions> due;
+  for (const auto& [name, cluster] : state.clusters()) {
+    if (!has_no_execute(cluster.taints)) continue;
+    const Value& object = state.value_of({type::kCluster, "", name});
+    for (const auto& [alike, group] : state.view<TargetIndex>().on(name)) {
+      if (alike.deleting || !group.tolerations) continue;  // a placement that cannot be read: the binding's step fails
+      const EvictionVerdict verdict = judge(object, *group.tolerations, now);
+      if (verdict.evicted_by) {
+        due.insert({name, alike.priority, *verdict.evicted_by, &group.bindings, group.bindings.begin()});
+      } else if (verdict.due) {
+        sooner(next, *verdict.due);
       }
     }
   }
-  std::ranges::stable_sort(due, [](const DueEviction& a, const DueEviction& b) { return a < b; });
   return due;
 }
 
@@ -132,7 +95,7 @@ void report_pauses(const State& state, const std::map<std::string, EvictionLimit
 Decided decide_fleet_evictions(const State& state, UtcMillis now) {
   if (state.fold_version() < 7) return Nothing{};
   std::optional<UtcMillis> next;
-  const std::vector<DueEviction> due = evicts(state) ? due_evictions(state, now, next) : std::vector<DueEviction>{};
+  std::set<DueEvictions> due = evicts(state) ? due_evictions(state, now, next) : std::set<DueEvictions>{};
   const auto lost = observation_lost(state, now);
   EvictionAllowance allowance{state, now};
   const ObjectKey record = eviction_record_key();
@@ -140,7 +103,10 @@ Decided decide_fleet_evictions(const State& state, UtcMillis now) {
   std::map<std::string, EvictionLimit> paused;
   std::map<std::string_view, bool> is_released;
   bool whole = true;
-  for (const DueEviction& candidate : due) {
+  while (!due.empty()) {
+    // A group leaves the queue with its last binding, and when nothing in it can begin any more.
+    auto group = due.extract(due.begin());
+    DueEvictions& candidate = group.value();
     const std::string cluster{candidate.cluster};
     const auto [release, first] = is_released.try_emplace(candidate.cluster);
     if (first) release->second = released(state, cluster);
@@ -160,13 +126,15 @@ Decided decide_fleet_evictions(const State& state, UtcMillis now) {
       continue;  // whether others are paused is still to be found out
     }
     if (!whole) continue;
-    auto started = start_eviction(state, candidate.key(), *candidate.binding, cluster, candidate.taint);
+    const ObjectKey& key = *candidate.next;
+    auto started = start_eviction(state, key, state.value_of(key), cluster, candidate.taint);
     if (!started) {  // the step of the binding itself fails with this, too, and reports it
       sooner(next, now + kLookAgain);
-      continue;
+    } else {
+      whole = decision.try_add(std::move(started).value());
+      if (whole) allowance.take(cluster);
     }
-    whole = decision.try_add(std::move(started).value());
-    if (whole) allowance.take(cluster);
+    if (++candidate.next != candidate.bindings->end()) due.insert(std::move(group));
   }
   // Another decision from the same record would spend the same budget again.
   if (!decision.empty()) decision.expect({record, state.revision_of(record)});

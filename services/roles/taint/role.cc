@@ -109,13 +109,8 @@ class TaintRole final : public Role {
   }
 
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
-    for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
-      for (const auto& [name, object] : state.objects(type)) {
-        const auto targets = object.value["spec"]["clusters"].items();
-        if (std::ranges::any_of(targets, [&](const Value& target) { return target["name"].as_string() == cluster; })) {
-          wake.push_back({type, name.ns, name.name});
-        }
-      }
+    for (const auto& [alike, group] : state.view<TargetIndex>().on(cluster)) {
+      wake.insert(wake.end(), group.bindings.begin(), group.bindings.end());
     }
   }
 };
