@@ -34,7 +34,7 @@ class RandomFleet {
     stage.write({OptionsSet{options()}});
     const size_t regions = 2 + below(3);
     // No two clusters are alike, and none is full: a few pods more or less change no order.
-    for (size_t cluster = 0; cluster < regions * 3; ++cluster) join(cluster, regions);
+    for (size_t cluster = 0; cluster < regions * 2; ++cluster) join(cluster, regions);
     for (size_t ns = 0; ns < kNamespaces; ++ns) {
       stage.put({type::kNamespace, "", ns_name(ns)}, testing::namespace_object(ns_name(ns)));
     }
@@ -188,12 +188,16 @@ class RandomFleet {
     return placement;
   }
 
+  /// No more than what is used now; usage is counted once there is a quota.
   void limit(const std::string& ns) {
-    stage.put({type::kFederatedResourceQuota, ns, "limits"},
-              Value::object({{"apiVersion", "policy.karmada.io/v1alpha1"},
-                             {"kind", "FederatedResourceQuota"},
-                             {"metadata", Value::object({{"name", "limits"}, {"namespace", ns}, {"generation", 1}})},
-                             {"spec", Value::object({{"overall", to_value(stage.state().quota_usage(ns))}})}}));
+    Value quota =
+        Value::object({{"apiVersion", "policy.karmada.io/v1alpha1"},
+                       {"kind", "FederatedResourceQuota"},
+                       {"metadata", Value::object({{"name", "limits"}, {"namespace", ns}, {"generation", 1}})},
+                       {"spec", Value::object({{"overall", Value::object({{"cpu", "1000"}})}})}});
+    stage.put({type::kFederatedResourceQuota, ns, "limits"}, quota);
+    quota.edit("spec").set("overall", to_value(stage.state().quota_usage(ns)));
+    stage.put({type::kFederatedResourceQuota, ns, "limits"}, quota);
   }
 
   SeededRandom random_;
@@ -229,7 +233,7 @@ TEST(SameMoves, InAnyFleetTheRehearsalMovesWhatTheFailureMoves) {
     EXPECT_TRUE(report.unanswered.empty()) << report.unanswered.front();
     over_quota += fleet.stage.count<QuotaRefused>();
   }
-  EXPECT_GE(moved, 60U) << "the comparison is of something";
+  EXPECT_GE(moved, 50U) << "the comparison is of something";
   EXPECT_GE(over_quota, 1U);
 }
 

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +15,12 @@ namespace {
 
 class RehearsalOfAFleet : public ThreeMembers {
  protected:
+  std::vector<std::string> options() const override {
+    auto all = ThreeMembers::options();
+    all.push_back("--allow-no-execute-taint-policy");
+    return all;
+  }
+
   std::string state_hash() { return api_->get("/shiplog/v1/state").json["stateHash"].str(); }
 
   /// Until nothing is appended any more: hashes are compared.
