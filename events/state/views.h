@@ -49,9 +49,9 @@ concept DerivedView = std::copyable<View> && std::default_initializable<View> &&
 };
 
 /// All views of State. A new one is a file and a line here.
-using Views = std::tuple<FeatureGatesView, FleetOptionsView, OwnerIndex, LabelIndex, ClusterView, PolicyView,
-                         OverridePolicyView, QuotaView, DependencyIndex, AffinityIndex, UnsettledIndex, ServiceIndex,
-                         TargetIndex>;
+using Views =
+    std::tuple<FeatureGatesView, FleetOptionsView, OwnerIndex, LabelIndex, ClusterView, PolicyView, OverridePolicyView,
+               QuotaView, DependencyIndex, AffinityIndex, UnsettledIndex, ServiceIndex, TargetIndex>;
 
 /// Updates the views that the object concerns. `objects` has the change already.
 void update_views(Views& views, const ObjectStore& objects, const ObjectKey& key, const Value& before,
