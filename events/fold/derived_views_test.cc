@@ -30,7 +30,7 @@ class RandomHistory {
   Random& random() { return random_; }
 
   void step() {
-    switch (random_below(random_, 12)) {
+    switch (random_below(random_, 13)) {
       case 0:
         return put({FeatureGatesSet{some({"MultiplePodTemplatesScheduling", "SchedulingOvercommitProtection"})}});
       case 1:
@@ -49,6 +49,8 @@ class RandomHistory {
         return change({type::kFederatedResourceQuota, ns(), name()}, json(R"({"overall": {"cpu": "1000"}})"));
       case 8:
         return change({type::kService, ns(), name()}, service());
+      case 9:
+        return change({type::kClusterResourceBinding, "", name()}, binding());
       default:
         return change({type::kResourceBinding, ns(), name()}, binding());
     }
@@ -97,6 +99,9 @@ class RandomHistory {
       spec.set("workloadAffinityGroups", json(R"({"affinityGroup": ")" + one_of({"", "g", "h"}) +
                                               R"(", "antiAffinityGroup": ")" + one_of({"", "g"}) + R"("})"));
     }
+    if (random_below(random_, 2) == 0) {
+      spec.set("schedulePriority", Value::object({{"priority", random_below(random_, 2)}}));
+    }
     if (random_below(random_, 3) == 0) {
       spec.set("requiredBy", Value::array({Value::object({{"namespace", ns()}, {"name", name()}})}));
     }
@@ -115,7 +120,11 @@ class RandomHistory {
       for (const char* label : LabelIndex::kLabels) labels.set(label, one_of({"", "1", "2"}));
       metadata.set("labels", std::move(labels));
     }
-    if (key.type == type::kResourceBinding && random_below(random_, 2) == 0) {
+    if (is_binding(key.type) && random_below(random_, 2) == 0) {
+      metadata.set("annotations",
+                   Value::object({{kAppliedPlacementAnnotation, one_of({"{}", "not JSON", R"({"clusterTolerations":
+                                       [{"key": "k", "operator": "Exists", "tolerationSeconds": 60}]})"})}}));
+    } else if (key.type == type::kResourceBinding && random_below(random_, 2) == 0) {
       const std::string named = one_of({R"("name": "x")", R"("labelSelector": {})"});
       metadata.set("annotations", Value::object({{kDependenciesAnnotation, R"([{"kind": "Secret", "namespace": ")" +
                                                                                key.ns + R"(", )" + named + "}]"}}));

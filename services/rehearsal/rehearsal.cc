@@ -17,6 +17,7 @@
 #include "services/rehearsal/role_loop.h"
 #include "services/roles/collector/probe.h"
 #include "services/roles/registry.h"
+#include "services/roles/scheduler/cycles.h"
 
 namespace shiplog {
 namespace {
@@ -282,6 +283,8 @@ class Rehearsal {
       if (key.ns.starts_with('@')) return admits_watch(key);
       if (key.type == type::kCluster) return scenario_.failing.contains(key.name);
     }
+    // The time of cycles that change nothing, of every binding that may run where something fails.
+    if (scheduler::ClusterCycles::is_key(key)) return false;
     if (cause != nullptr && cause->object.type != type::kCluster) return true;
     if (is_binding(key.type)) return concerned_.contains(key) || state_.find(key) == nullptr;
     if (key.type == type::kWork) {

@@ -7,9 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "events/kinds/kinds.h"
 #include "events/state/work.h"
-#include "services/roles/registry.h"
+#include "tests/support/failing_fleet.h"
 #include "tests/support/must.h"
 #include "tests/support/stage.h"
 
@@ -24,22 +23,9 @@ Value json_of(const std::string& text) { return must(parse_json(text)); }
 class RehearsedFleet : public ::testing::Test {
  protected:
   RehearsedFleet() {
-    stage.write({FoldVersionActivated{kFoldVersion}});
-    stage.write({FeatureGatesSet{{"Failover"}}});
-    stage.write({OptionsSet{{{"enable-no-execute-taint-eviction", {"true"}}}}});
-    RoleContext context;
-    context.members = &stage.members();
-    context.kinds = &Kinds::compiled();
-    for (const RoleEntry& role : all_roles()) {
-      if (role.make != nullptr && role.decide != nullptr) stage.add(role.make(context));
-    }
+    testing::start_failing_fleet(stage);
     for (int number = 1; number <= 6; ++number)
       join("m" + std::to_string(number), number <= 3 ? "north" : "south", number);
-    stage.put({type::kClusterTaintPolicy, "", "away"}, json_of(R"({"apiVersion":"policy.karmada.io/v1alpha1",
-        "kind":"ClusterTaintPolicy","metadata":{"name":"away","generation":1},"spec":{
-        "addOnConditions":[{"conditionType":"Ready","operator":"NotIn","statusValues":["True"]}],
-        "removeOnConditions":[{"conditionType":"Ready","operator":"In","statusValues":["True"]}],
-        "taints":[{"key":"away","effect":"NoExecute"}]}})"));
     stage.run(Millis{60'000});
   }
 
@@ -47,31 +33,15 @@ class RehearsedFleet : public ::testing::Test {
   void join(const std::string& name, const std::string& region, int nodes) {
     auto& member = stage.members().member(name);
     member.ready_after = Millis{2'000};
-    for (int node = 0; node < nodes * 10; ++node) {
-      const std::string node_name = "n" + std::to_string(node);
-      member.put({"nodes", "", node_name},
-                 json_of(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + node_name +
-                         R"("},"status":{"allocatable":{"cpu":"64","memory":"256Gi",
-          "pods":"110"},"conditions":[{"type":"Ready","status":"True"}]}})"));
-    }
+    testing::add_nodes(member, nodes * 10);
     Value cluster = testing::cluster_object(name);
     cluster.edit("spec").set("region", region);
     stage.put(testing::cluster_key(name), cluster);
   }
 
   void deploy(const std::string& name, int64_t replicas, const std::string& placement, const std::string& cpu = "") {
-    Value object = testing::deployment("default", name, replicas);
-    if (!cpu.empty()) {
-      Value::Array& containers = object.edit("spec").edit("template").edit("spec").edit("containers").edit_items();
-      containers.front().set("resources", Value::object({{"requests", Value::object({{"cpu", cpu}})}}));
-    }
-    stage.put({"deployments.apps", "default", name}, object);
-    stage.put({type::kPropagationPolicy, "default", name},
-              json_of(R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":")" +
-                      name + R"(","namespace":"default","generation":1},"spec":{"conflictResolution":"Abort",
-          "preemption":"Never","priority":0,"schedulerName":"default-scheduler","resourceSelectors":[
-          {"apiVersion":"apps/v1","kind":"Deployment","name":")" +
-                      name + R"("}],"placement":)" + placement + "}}"));
+    stage.put({"deployments.apps", "default", name}, testing::deployment_requesting("default", name, replicas, cpu));
+    testing::put_policy(stage, "default", name, json_of(placement));
   }
 
   /// Every strategy; tolerations of a minute, for ever, and none.

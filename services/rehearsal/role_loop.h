@@ -19,7 +19,7 @@ namespace shiplog {
 
 /// Runs roles on a state of their own, in virtual time, on one thread: what happens is determined by the order of due
 /// times alone. An entry is folded a moment after it was appended; it is neither encoded nor stored, and there are no
-/// leases. Roles (services/runtime/roles.h) does the same on a journal.
+/// leases. Roles (services/runtime/roles.h) does the same on a journal. Rehearsals and the tests of roles run on it.
 class RoleLoop {
  public:
   struct Options {
@@ -50,6 +50,8 @@ class RoleLoop {
   void add(std::unique_ptr<Role> role);
   /// As if its process had ended: its steps have no effect any more.
   void stop(std::string_view role);
+  /// Of appends from now on.
+  void set_append_latency(Millis latency) { options_.append_latency = latency; }
   /// Triggers a key of a running role.
   void wake(std::string_view role, const ObjectKey& key);
   /// Folds an entry of a user, or an observation, at once; its id and time are filled in.

@@ -1,48 +1,49 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "events/base/random.h"
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/state/state.h"
-#include "services/runtime/queue.h"
+#include "services/rehearsal/role_loop.h"
+#include "services/runtime/manual_executor.h"
 #include "services/runtime/role.h"
 #include "tests/support/fake_members.h"
 
 namespace shiplog::testing {
 
 /// Services on a real State and fold, with members in memory, in virtual time, all on one thread: what happens is
-/// decided by the order of due times alone. An append is folded `append_latency` later, so that races happen.
+/// decided by the order of due times alone. RoleLoop runs them, as it does for rehearsals.
 class Stage {
  public:
   Stage();
   ~Stage();
 
-  UtcMillis now() const { return now_; }
+  UtcMillis now() const { return executor_.now(); }
   const State& state() const { return state_; }
   FakeMembers& members() { return *members_; }
-  Millis append_latency = {2};
+  /// From an append to its fold, so that races happen.
+  void set_append_latency(Millis latency) { loop_.set_append_latency(latency); }
 
   /// Starts a service at once.
-  void add(std::unique_ptr<Role> service);
+  void add(std::unique_ptr<Role> service) { loop_.add(std::move(service)); }
   /// As if its process had ended: its steps have no effect. Then `add` another.
-  void stop(std::string_view service);
+  void stop(std::string_view service) { loop_.stop(service); }
 
   /// An entry of a user or of another service; folded at once.
   Folded write(std::vector<Event> events, std::vector<Expect> expects = {});
   /// Creates or replaces an object as the API would.
   Folded put(const ObjectKey& key, Value value);
 
-  void after(Millis delay, std::function<void()> run);
+  void after(Millis delay, std::function<void()> run) { executor_.post_after(delay, std::move(run)); }
   /// Runs everything that is due within the time.
-  void run(Millis time);
+  void run(Millis time) { executor_.run(time); }
 
   struct Folding {
     Entry entry;
@@ -63,19 +64,11 @@ class Stage {
   }
 
  private:
-  struct RunningRole;
-  class Step;
-  void fold_one(Entry entry, std::function<void(const Folded&)> then);
-  void pump(RunningRole& role);
-
-  UtcMillis now_{1'767'225'600'000};  // 2026-01-01T00:00:00Z
-  uint64_t sequence_ = 0;
-  std::map<std::pair<UtcMillis, uint64_t>, std::function<void()>> due_;
-  SeededRandom random_{1};
+  ManualExecutor executor_;
   State state_;
   std::unique_ptr<FakeMembers> members_;
-  std::vector<std::shared_ptr<RunningRole>> roles_;
   std::vector<Folding> history_;
+  RoleLoop loop_;  // the last: its roles use the members
 };
 
 // Objects to begin with. All values are whole objects as the API stores them.

@@ -41,8 +41,10 @@ class ApplicationFailoverRole final : public Role {
 
  private:
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
-    for (const ObjectKey& key : state.view<TargetIndex>().on(cluster)) {
-      if (application_failover::concerns(state, key, state.value_of(key))) wake.push_back(key);
+    for (const auto& [alike, group] : state.view<TargetIndex>().on(cluster)) {
+      for (const ObjectKey& key : group.bindings) {
+        if (application_failover::concerns(state, key, state.value_of(key))) wake.push_back(key);
+      }
     }
   }
 };

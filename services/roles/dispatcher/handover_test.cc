@@ -194,7 +194,7 @@ TEST_F(HandOver, AnOldDispatcherCannotBringTheOldCopyBack) {
     for (size_t i = 0; i < known; ++i) former.write(stage.history()[i].entry.events);
     former.add(make_dispatcher_role(former.members()));
     former.run(Millis{1000});
-    former.append_latency = Millis{3'600'000};
+    former.set_append_latency(Millis{3'600'000});
     FakeMember& member = former.members().member("m1");
     left.is_null() ? member.erase(db_key) : member.put(db_key, left);
     Value changed = former.state().value_of(work_key("m1", db));

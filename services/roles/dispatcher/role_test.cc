@@ -314,7 +314,7 @@ TEST_F(Dispatcher, RestartSendsNoRequestForWhatIsApplied) {  // E-16
 }
 
 TEST_F(Dispatcher, CrashBetweenEffectAndItsRecordIsHealed) {  // E-14
-  stage.append_latency = Millis{50};
+  stage.set_append_latency(Millis{50});
   stage.put(map_key, map);
   const Value made = binding(map, {{"m1", 0}});
   stage.put(testing::binding_key(made), made);
@@ -360,7 +360,7 @@ TEST_F(Dispatcher, WhatTheMemberHasAlreadyIsNotSent_E_14) {
 }
 
 TEST_F(Dispatcher, ReportsThatArriveDuringAnAppendAreAppendedTogether) {
-  stage.append_latency = Millis{50};
+  stage.set_append_latency(Millis{50});
   for (int i = 0; i < 10; ++i) {
     const Value one = config_map("default", "settings-" + std::to_string(i), "x");
     stage.put({"configmaps", "default", one["metadata"]["name"].str()}, one);
@@ -377,7 +377,7 @@ TEST_F(Dispatcher, ReportsThatArriveDuringAnAppendAreAppendedTogether) {
 }
 
 TEST_F(Dispatcher, OneWorkThatMovedOnKeepsBackNoOtherOfItsReport) {
-  stage.append_latency = Millis{50};
+  stage.set_append_latency(Millis{50});
   stage.put(map_key, map);
   stage.put(testing::binding_key(binding(map, {{"m1", 0}, {"m2", 0}})), binding(map, {{"m1", 0}, {"m2", 0}}));
   const Value other = config_map("default", "other", "x");

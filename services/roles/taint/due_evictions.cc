@@ -1,10 +1,8 @@
 #include "services/roles/taint/due_evictions.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "events/state/binding.h"
 #include "events/state/failover_record.h"
@@ -15,63 +13,53 @@
 namespace shiplog::taint {
 namespace {
 
-/// The verdicts on the placements of one cluster. Thousands of bindings have the same few placements: each is parsed
-/// and judged once.
-class Verdicts {
- public:
-  Verdicts(const Value& cluster, UtcMillis now) : cluster_{cluster}, now_{now} {}
-
-  /// nullptr: the placement cannot be read: then the step of the binding fails.
-  const EvictionVerdict* of(const Value& binding) {
-    const auto [verdict, added] = by_placement_.try_emplace(annotation_of(binding, kAppliedPlacementAnnotation));
-    if (added) {
-      const auto tolerations = recorded_tolerations(binding);
-      if (tolerations && tolerations.value()) verdict->second = judge(cluster_, *tolerations.value(), now_);
-    }
-    return verdict->second ? &*verdict->second : nullptr;
-  }
-
- private:
-  const Value& cluster_;
-  const UtcMillis now_;
-  std::map<std::string_view, std::optional<EvictionVerdict>> by_placement_;
-};
-
-DueEviction due_from(const ObjectKey& key, const Value& binding, std::string cluster) {
-  DueEviction due;
-  due.priority = binding["spec"]["schedulePriority"]["priority"].as_int();
-  due.key = &key;
-  due.binding = &binding;
-  due.cluster = std::move(cluster);
-  return due;
+bool is_placed_on(const Value& binding, std::string_view cluster) {
+  return std::ranges::any_of(binding["spec"]["clusters"].items(),
+                             [&](const Value& target) { return target["name"].as_string() == cluster; });
 }
 
-void add_for_taints(const State& state, UtcMillis now, DueEvictions& found) {
+}  // namespace
+
+bool DueQueue::InTurn::operator()(const DueEvictions& a, const DueEvictions& b) const {
+  return std::tie(b.priority, a.first().ns, a.first().name, a.first().type, a.cluster) <
+         std::tie(a.priority, b.first().ns, b.first().name, b.first().type, b.cluster);
+}
+
+DueQueue::DueQueue(const State& state, UtcMillis now) {
+  if (evicts(state)) add_for_taints(state, now);
+  if (application_failover::evictions_take_turns(state)) add_for_application_failover(state, now);
+}
+
+void DueQueue::give_back(DueEvictions taken) {
+  ++taken.next;
+  if (--taken.left > 0) due_.insert(std::move(taken));
+}
+
+void DueQueue::add_for_taints(const State& state, UtcMillis now) {
   for (const auto& [name, cluster] : state.clusters()) {
     if (!has_no_execute(cluster.taints)) continue;
-    Verdicts verdicts{state.value_of({type::kCluster, "", name}), now};
-    for (const ObjectKey& key : state.view<TargetIndex>().on(name)) {
-      const Value& binding = state.value_of(key);
-      const EvictionVerdict* verdict = verdicts.of(binding);
-      if (verdict == nullptr || deleting(binding)) continue;
-      if (verdict->evicted_by) {
-        found.due.push_back(due_from(key, binding, name));
-        found.due.back().taint = verdict->evicted_by;
-      } else if (verdict->due) {
-        sooner(found.next, *verdict->due);
+    const Value& object = state.value_of({type::kCluster, "", name});
+    for (const auto& [alike, group] : state.view<TargetIndex>().on(name)) {
+      if (alike.deleting || !group.tolerations) continue;  // a placement that cannot be read: the binding's step fails
+      const EvictionVerdict verdict = judge(object, *group.tolerations, now);
+      if (verdict.evicted_by) {
+        due_.insert({alike.priority, name, alike.kind, verdict.evicted_by, {}, &group.bindings, group.bindings.begin(),
+                     group.bindings.size()});
+      } else if (verdict.due) {
+        sooner(next_, *verdict.due);
       }
     }
   }
 }
 
-/// The key in the state that lives as long as it does; nullptr: the binding is not placed there.
-const ObjectKey* placed(const State& state, const ObjectKey& key, std::string_view cluster) {
-  const auto& bindings = state.view<TargetIndex>().on(cluster);
-  const auto there = bindings.find(key);
-  return there == bindings.end() ? nullptr : &*there;
+/// Of two reasons the taint.
+bool DueQueue::has_taint_eviction(const ObjectKey& binding, std::string_view cluster) const {
+  return std::ranges::any_of(due_, [&](const DueEvictions& group) {
+    return group.taint && group.cluster == cluster && group.bindings->contains(binding);
+  });
 }
 
-void add_for_application_failover(const State& state, UtcMillis now, DueEvictions& found) {
+void DueQueue::add_for_application_failover(const State& state, UtcMillis now) {
   for (const auto& [name, record] : state.objects(kFailoverRecordType)) {
     const auto timers = record.value["timers"].members();
     if (timers.empty()) continue;
@@ -81,45 +69,32 @@ void add_for_application_failover(const State& state, UtcMillis now, DueEviction
     for (const auto& timer : timers) {
       const UtcMillis since{timer.value.as_int()};
       if (const UtcMillis due = application_failover::due_at(binding, since); now < due) {
-        sooner(found.next, due);
+        sooner(next_, due);
         continue;
       }
-      std::string cluster{timer.key()};
-      const ObjectKey* there = placed(state, key, cluster);
+      const std::string_view cluster = timer.key();
       // The role application-failover has not stopped the timer yet.
-      if (there == nullptr || !application_failover::calm_because(state, binding, cluster).empty() ||
-          !application_failover::unwatched_because(state, key, binding, now).empty()) {
+      if (!is_placed_on(binding, cluster) ||
+          !application_failover::calm_because(state, binding, cluster).empty() ||
+          !application_failover::unwatched_because(state, key, binding, now).empty() ||
+          has_taint_eviction(key, cluster)) {
         continue;
       }
-      found.due.push_back(due_from(*there, binding, std::move(cluster)));
-      found.due.back().unhealthy_since = since;
+      const std::set<ObjectKey>& only = singles_.emplace_back(std::set<ObjectKey>{key});
+      due_.insert({binding["spec"]["schedulePriority"]["priority"].as_int(), cluster,
+                   binding["spec"]["resource"]["kind"].as_string(), {}, since, &only, only.begin(), 1});
     }
   }
 }
 
-}  // namespace
-
-DueEvictions due_evictions(const State& state, UtcMillis now) {
-  DueEvictions found;
-  if (evicts(state)) add_for_taints(state, now, found);
-  if (application_failover::evictions_take_turns(state)) add_for_application_failover(state, now, found);
-  const auto in_turn = [](const DueEviction& a, const DueEviction& b) {
-    return std::tie(b.priority, a.key->ns, a.key->name, a.key->type, a.cluster) <
-           std::tie(a.priority, b.key->ns, b.key->name, b.key->type, b.cluster);
-  };
-  std::ranges::stable_sort(found.due, in_turn);
-  // Of two reasons the taint, which was added first.
-  const auto again = std::ranges::unique(
-      found.due, [](const DueEviction& a, const DueEviction& b) { return a.key == b.key && a.cluster == b.cluster; });
-  found.due.erase(again.begin(), again.end());
-  return found;
-}
-
-Result<EvictionStarted> start(const State& state, const DueEviction& due) {
-  if (due.taint) return start_eviction(state, *due.key, *due.binding, due.cluster, *due.taint);
-  EvictionStarted event = application_failover::eviction_of(*due.key, *due.binding, due.cluster, *due.unhealthy_since);
+Result<EvictionStarted> start(const State& state, const DueEvictions& due) {
+  const ObjectKey& key = due.first();
+  const Value& binding = state.value_of(key);
+  const std::string cluster{due.cluster};
+  if (due.taint) return start_eviction(state, key, binding, cluster, *due.taint);
+  EvictionStarted event = application_failover::eviction_of(key, binding, cluster, *due.unhealthy_since);
   std::optional<Error> unpreserved;
-  if (!preserve_state(state, *due.binding, "application", event, unpreserved)) return *unpreserved;
+  if (!preserve_state(state, binding, "application", event, unpreserved)) return *unpreserved;
   return event;
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <optional>
+#include <set>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "events/base/result.h"
 #include "events/state/state.h"
@@ -11,26 +14,53 @@
 
 namespace shiplog::taint {
 
-/// A binding that is to leave a cluster now. What it points to is part of the state.
-struct DueEviction {
-  int64_t priority = 0;
-  const ObjectKey* key = nullptr;
-  const Value* binding = nullptr;
-  std::string cluster;
-  std::optional<Taint> taint;                ///< that drives it off
-  std::optional<UtcMillis> unhealthy_since;  ///< or since when its application failover counts
-};
-
+/// Bindings that are to leave a cluster now for the same reason, of one type, kind of workload and priority. What it
+/// points to is part of the state, or of the queue that it is from.
 struct DueEvictions {
-  std::vector<DueEviction> due;   ///< of the highest scheduling priority first; one of a binding and cluster
-  std::optional<UtcMillis> next;  ///< when another will be
+  int64_t priority = 0;
+  std::string_view cluster;
+  std::string_view kind;                     ///< of the workloads
+  std::optional<Taint> taint;                ///< that drives them off
+  std::optional<UtcMillis> unhealthy_since;  ///< or since when the application failover of the only one counts
+  const std::set<ObjectKey>* bindings = nullptr;
+  std::set<ObjectKey>::const_iterator next = {};
+  size_t left = 0;  ///< from `next` on
+
+  const ObjectKey& first() const { return *next; }
 };
 
-/// Evictions for NoExecute taints, and, where there is a budget for evictions, those of application failover.
-/// Reads the bindings of tainted clusters and those with timers alone.
-DueEvictions due_evictions(const State& state, UtcMillis now);
+/// Evictions for NoExecute taints, and, where there is a budget for evictions, those of application failover, in their
+/// turn: of the highest scheduling priority first, then by name; one of a binding and cluster. Reads groups of bindings
+/// on tainted clusters and the bindings with timers alone: see events/state/target_index.h.
+class DueQueue {
+ public:
+  /// `state` outlives it and does not change.
+  DueQueue(const State& state, UtcMillis now);
 
-/// What begins it. Error: state that is to be preserved cannot be read.
-Result<EvictionStarted> start(const State& state, const DueEviction& due);
+  bool empty() const { return due_.empty(); }
+  /// The group whose first binding has the first turn.
+  DueEvictions take() { return std::move(due_.extract(due_.begin()).value()); }
+  /// The group that was taken, without its first binding.
+  void give_back(DueEvictions taken);
+
+  /// When another eviction will be due; nullopt: none that is known.
+  std::optional<UtcMillis> next() const { return next_; }
+
+ private:
+  struct InTurn {
+    bool operator()(const DueEvictions& a, const DueEvictions& b) const;
+  };
+
+  void add_for_taints(const State& state, UtcMillis now);
+  void add_for_application_failover(const State& state, UtcMillis now);
+  bool has_taint_eviction(const ObjectKey& binding, std::string_view cluster) const;
+
+  std::set<DueEvictions, InTurn> due_;
+  std::list<std::set<ObjectKey>> singles_;  // bindings of application failovers
+  std::optional<UtcMillis> next_;
+};
+
+/// What begins the eviction of the group's first binding. Error: state that is to be preserved cannot be read.
+Result<EvictionStarted> start(const State& state, const DueEvictions& due);
 
 }  // namespace shiplog::taint

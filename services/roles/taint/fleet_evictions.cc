@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "events/state/eviction.h"
 #include "events/state/eviction_record.h"
@@ -55,14 +56,25 @@ void report_pauses(const State& state, const std::map<std::string, EvictionLimit
 /// Goes through the evictions that are due, in turn.
 class FleetTurn {
  public:
-  FleetTurn(const State& state, UtcMillis now, std::optional<UtcMillis> next)
-      : state_{state}, now_{now}, next_{next}, lost_{observation_lost(state, now)}, allowance_{state, now} {}
+  FleetTurn(const State& state, UtcMillis now)
+      : state_{state},
+        now_{now},
+        due_{state, now},
+        next_{due_.next()},
+        lost_{observation_lost(state, now)},
+        allowance_{state, now} {}
 
-  void consider(const DueEviction& due) {
-    if (!may_begin(due) || !begin(due)) waiting_.add(due);
-  }
-
-  FleetEvictions finish() && {
+  FleetEvictions run() && {
+    while (!due_.empty()) {
+      DueEvictions group = due_.take();
+      // A group leaves the queue with its last binding, and when nothing in it can begin any more.
+      if (!may_begin(group) || is_full(group)) {
+        waiting_.add(group, group.left);
+        continue;
+      }
+      if (!begin(group)) waiting_.add(group, 1);
+      due_.give_back(std::move(group));
+    }
     // Another decision from the same record would spend the same budget again.
     const ObjectKey record = eviction_record_key();
     if (!decision_.empty()) decision_.expect({record, state_.revision_of(record)});
@@ -80,20 +92,20 @@ class FleetTurn {
 
  private:
   /// A workload does not lose the clusters in which it fails one after the other (3.2.8).
-  bool same_turn(const DueEviction& due) const {
-    return begun_ != nullptr && due.unhealthy_since && *begun_ == *due.key;
-  }
+  bool same_turn(const DueEvictions& due) const { return begun_ && due.unhealthy_since && *begun_ == due.first(); }
 
-  bool may_begin(const DueEviction& due) {
+  /// The same for the whole group.
+  bool may_begin(const DueEvictions& due) {
+    const std::string cluster{due.cluster};
     const auto [release, first] = released_.try_emplace(due.cluster);
-    if (first) release->second = released(state_, due.cluster);
+    if (first) release->second = released(state_, cluster);
     if (!release->second) {
-      if (lost_ && unreachable(state_.value_of({type::kCluster, "", due.cluster}))) {
-        paused_.try_emplace(due.cluster, *lost_);
+      if (lost_ && unreachable(state_.value_of({type::kCluster, "", cluster}))) {
+        paused_.try_emplace(cluster, *lost_);
         return false;
       }
-      if (const auto limit = allowance_.exhausted(due.cluster, due.priority)) {
-        paused_.try_emplace(due.cluster, *limit);
+      if (const auto limit = allowance_.exhausted(cluster, due.priority)) {
+        paused_.try_emplace(cluster, *limit);
         sooner(next_, limit->until);
         return false;
       }
@@ -101,13 +113,18 @@ class FleetTurn {
     const auto until = allowance_.paced_until();
     if (!until || same_turn(due)) return true;
     sooner(next_, *until);
-    return false;
+    return false;  // whether others are paused is still to be found out
   }
 
-  bool begin(const DueEviction& due) {
+  /// Whether the entry has no room for it.
+  bool is_full(const DueEvictions& due) {
+    if (due.unhealthy_since && !same_turn(due)) whole_ = whole_ && failovers_ < kMostFailoversInAnEntry;
+    return !whole_;
+  }
+
+  /// The first of the group. False: it waits.
+  bool begin(const DueEvictions& due) {
     const bool another = same_turn(due);
-    whole_ = whole_ && (another || failovers_ < kMostFailoversInAnEntry);
-    if (!whole_) return false;
     auto started = start(state_, due);
     if (!started) {  // the step of the binding itself fails with this, too, and reports it
       sooner(next_, now_ + kLookAgain);
@@ -115,28 +132,30 @@ class FleetTurn {
     }
     whole_ = decision_.try_add(std::move(started).value());
     if (!whole_) return false;
-    allowance_.take(due.cluster);
+    const std::string cluster{due.cluster};
+    allowance_.take(cluster);
     if (!due.unhealthy_since) return true;
-    decision_.add(FailoverTimerStopped{*due.key, due.cluster, "the workload is evicted"});
+    decision_.add(FailoverTimerStopped{due.first(), cluster, "the workload is evicted"});
     if (another) return true;
-    begun_ = due.key;
+    begun_ = due.first();
     ++failovers_;
     // It may have recovered since; its timer stops with the next step of the other role.
-    const ObjectKey timers = failover_record_key(*due.key);
-    decision_.expect({*due.key, state_.revision_of(*due.key)});
+    const ObjectKey timers = failover_record_key(due.first());
+    decision_.expect({due.first(), state_.revision_of(due.first())});
     decision_.expect({timers, state_.revision_of(timers)});
     return true;
   }
 
   const State& state_;
   const UtcMillis now_;
+  DueQueue due_;
   std::optional<UtcMillis> next_;
   const std::optional<EvictionLimit> lost_;
   EvictionAllowance allowance_;
   DecisionBuilder decision_{kMostInAnEntry};
   std::map<std::string, EvictionLimit> paused_;
-  std::map<std::string, bool> released_;  ///< by cluster
-  const ObjectKey* begun_ = nullptr;      ///< the workload that fails over in this turn
+  std::map<std::string_view, bool> released_;  ///< by cluster
+  std::optional<ObjectKey> begun_;             ///< the workload that fails over in this turn
   size_t failovers_ = 0;
   bool whole_ = true;  ///< all that may begin fits into the entry
   EvictionQueue waiting_;
@@ -144,17 +163,14 @@ class FleetTurn {
 
 }  // namespace
 
-void EvictionQueue::add(const DueEviction& waiting) {
-  ++by_type[waiting.key->type];
-  ++by_kind[{waiting.cluster, (*waiting.binding)["spec"]["resource"]["kind"].str()}];
+void EvictionQueue::add(const DueEvictions& waiting, size_t count) {
+  by_type[waiting.first().type] += count;
+  by_kind[{std::string{waiting.cluster}, std::string{waiting.kind}}] += count;
 }
 
 FleetEvictions decide_fleet_evictions(const State& state, UtcMillis now) {
   if (state.fold_version() < 7) return {Nothing{}, {}};
-  const auto [due, next] = due_evictions(state, now);
-  FleetTurn turn{state, now, next};
-  for (const DueEviction& candidate : due) turn.consider(candidate);
-  return std::move(turn).finish();
+  return FleetTurn{state, now}.run();
 }
 
 }  // namespace shiplog::taint

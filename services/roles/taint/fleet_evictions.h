@@ -15,7 +15,8 @@ struct EvictionQueue {
   std::map<std::string, size_t> by_type;                          ///< type of the binding
   std::map<std::pair<std::string, std::string>, size_t> by_kind;  ///< cluster, kind of the workload
 
-  void add(const DueEviction& waiting);
+  /// So many of the group.
+  void add(const DueEvictions& waiting, size_t count);
 };
 
 struct FleetEvictions {

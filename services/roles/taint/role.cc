@@ -169,8 +169,9 @@ class TaintRole final : public Role {
   }
 
   static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
-    const auto& placed = state.view<TargetIndex>().on(cluster);
-    wake.insert(wake.end(), placed.begin(), placed.end());
+    for (const auto& [alike, group] : state.view<TargetIndex>().on(cluster)) {
+      wake.insert(wake.end(), group.bindings.begin(), group.bindings.end());
+    }
   }
 
   const std::shared_ptr<EvictionQueueMetrics> queue_ = std::make_shared<EvictionQueueMetrics>();

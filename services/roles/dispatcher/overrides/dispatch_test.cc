@@ -93,7 +93,7 @@ TEST_F(DispatchOverridden, AClusterThatChangesWhileAWorkIsBeingRenderedIsSeen_B_
   const Value other = deployment("default", "other", 1);
   stage.put({"deployments.apps", "default", "other"}, other);
   const Value made = binding(other, {{"m1", 1}});
-  stage.append_latency = Millis{50};
+  stage.set_append_latency(Millis{50});
   stage.put(testing::binding_key(made), made);
   stage.run(Millis{10});  // decided, and not folded yet
   Value labelled = stage.state().value_of(cluster_key("m1"));
