@@ -121,10 +121,10 @@ class MetricsTest : public ::testing::Test {
 
 TEST_F(MetricsTest, ProcessesExportWhatTheReferenceListsAndDashboardsUse) {
   const std::string any = "127.0.0.1:0";
-  fleet_.serve("plane", {"--metrics-bind-address=" + any, "--health-probe-bind-address=" + any,
-                         "--enable-scheduler-estimator", "--scheduler-estimator-timeout=2000",
-                         "--feature-gates=Failover=true", "--enable-no-execute-taint-eviction",
-                         "--eviction-budget=evictions=0"});
+  fleet_.serve("plane",
+               {"--metrics-bind-address=" + any, "--health-probe-bind-address=" + any, "--enable-scheduler-estimator",
+                "--scheduler-estimator-timeout=2000", "--feature-gates=Failover=true",
+                "--enable-no-execute-taint-eviction", "--eviction-budget=evictions=0"});
   const ApiClient api = fleet_.api();
   for (const char* name : {"member1", "member2"}) {
     fleet_.join(name);
@@ -166,9 +166,8 @@ spec:
   EXPECT_EQ(api.get("/feeds/all?follow=false").status, 200);
   // An eviction that waits.
   apply(deployment_manifest("stays", 2, "nginx:1.27"));
-  EXPECT_TRUE(eventually([&] {
-    return fleet_.api("member1").get("/apis/apps/v1/namespaces/default/deployments/stays").status == 200;
-  }));
+  EXPECT_TRUE(eventually(
+      [&] { return fleet_.api("member1").get("/apis/apps/v1/namespaces/default/deployments/stays").status == 200; }));
   fleet_.kubectl_ok({"patch", "cluster", "member1", "--type=merge", "-p",
                      R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})"});
 
