@@ -211,6 +211,10 @@ void FaultyDisk::lose_power(const std::string& folder, Chance& chance) {
     std::string content = read_whole(path);
     const auto size = static_cast<int64_t>(content.size());
     if (file.unsynced.empty() && file.synced_size == size) continue;
+    if (chance.permille(200)) {  // all of it was on its way
+      file = {};
+      continue;
+    }
     const uint64_t lost = chance.permille(300) ? 1000 : chance.below(1001);
     // The length of a file is written of its own, between what it was and what it is.
     const int64_t kept = chance.permille(500) ? size : file.synced_size;

@@ -141,6 +141,15 @@ void SimulatedUsers::put(SimulatedProcess& process, const ObjectKey& key, Value 
   change(process, key, [object](Value& present) { present.set("spec", object["spec"]); });
 }
 
+/// What is sent is changed back at once: maybe before any role has looked at it.
+void SimulatedUsers::change_and_back(SimulatedProcess& process, const ObjectKey& key) {
+  change(process, key, [](Value& object) { object.edit("metadata").edit("annotations").set("sim/note", "x"); });
+  world_.timeline.after(Millis{chance_.between(1, 12)}, [this, &process, key, life = process.life()] {
+    if (!process.alive() || process.life() != life) return;
+    change(process, key, [](Value& object) { object.edit("metadata").edit("annotations").erase("sim/note"); });
+  });
+}
+
 void SimulatedUsers::on_template(SimulatedProcess& process) {
   const std::string number = std::to_string(chance_.below(5));
   const ObjectKey deployments{kDeployments, ns(), "web-" + number};
@@ -158,6 +167,7 @@ void SimulatedUsers::on_template(SimulatedProcess& process) {
     return create(process, key, cluster_role(key.name, app()));
   }
   if (chance_.permille(200)) return remove(process, key);
+  if (key == deployments && chance_.permille(150)) return change_and_back(process, key);
   if (chance_.permille(200)) {
     return change(process, key,
                   [app = app()](Value& object) { object.edit("metadata").edit("labels").set("app", app); });

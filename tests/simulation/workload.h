@@ -26,6 +26,7 @@ class SimulatedUsers {
   void remove(SimulatedProcess& process, const ObjectKey& key);
   void put(SimulatedProcess& process, const ObjectKey& key, Value object);
 
+  void change_and_back(SimulatedProcess& process, const ObjectKey& key);
   void on_template(SimulatedProcess& process);
   void on_policy(SimulatedProcess& process);
   void on_override(SimulatedProcess& process);

@@ -15,7 +15,7 @@ namespace shiplog {
 /// failed or SHIPLOG_KEEP is set.
 class TestDirectory {
  public:
-  explicit TestDirectory(const std::string& what = "test", const std::string& parent = testing::TempDir()) {
+  explicit TestDirectory(const std::string& what = "test", const std::string& parent = ::testing::TempDir()) {
     std::string name = (std::filesystem::path{parent} / ("shiplog-" + what + "-XXXXXX")).string();
     if (::mkdtemp(name.data()) == nullptr) {
       std::cerr << "no temporary directory " << name << ": set TEST_TMPDIR to a directory that exists\n";
@@ -25,8 +25,8 @@ class TestDirectory {
   }
   ~TestDirectory() {
     // Outside of a test, as where a program's tests share something, any of them counts.
-    const auto* tests = testing::UnitTest::GetInstance();
-    const bool failed = tests->current_test_info() == nullptr ? tests->Failed() : testing::Test::HasFailure();
+    const auto* tests = ::testing::UnitTest::GetInstance();
+    const bool failed = tests->current_test_info() == nullptr ? tests->Failed() : ::testing::Test::HasFailure();
     if (failed || std::getenv("SHIPLOG_KEEP") != nullptr) {
       std::cerr << "kept: " << path_ << "\n";
       return;
@@ -38,7 +38,7 @@ class TestDirectory {
   TestDirectory& operator=(const TestDirectory&) = delete;
 
   /// Where an fsync costs nothing, if there is such a place: for tests that open hundreds of files.
-  static std::string in_memory() { return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : testing::TempDir(); }
+  static std::string in_memory() { return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ::testing::TempDir(); }
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
