@@ -165,13 +165,30 @@ TEST_F(Lifecycle, TerminatingNamespaceIsEmptiedThenFinalized_NSP_5) {
   ASSERT_EQ(conditions.size(), 5U);
   EXPECT_EQ(conditions[3]["type"], "NamespaceContentRemaining");
   EXPECT_EQ(conditions[3]["status"], "True");
-  EXPECT_EQ(conditions[3]["message"], "Some resources are remaining: configmaps. has 1 resource instances");
+  EXPECT_EQ(conditions[3]["message"], "Some resources are remaining: configmaps has 1 resource instances");
   EXPECT_EQ(conditions[4]["message"],
             "Some content in the namespace has finalizers remaining: example.com/mine in 1 resource instances");
 
   stage.put({"configmaps", "shop", "held"}, config_map("shop", "held", "x"));
   stage.run(Millis{1000});
   EXPECT_FALSE(exists(ns));
+}
+
+TEST_F(Lifecycle, WhatRemainsOfTheCoreGroupIsNamedWithADot_NSP_5) {
+  stage.write({FoldVersionActivated{kFoldVersion}});
+  const ObjectKey ns{type::kNamespace, "", "shop"};
+  stage.put(ns, namespace_object("shop"));
+  Value held = config_map("shop", "held", "x");
+  held.edit("metadata").set("finalizers", Value::array({"example.com/mine"}));
+  stage.put({"configmaps", "shop", "held"}, held);
+  Value web = deployment("shop", "web", 1);
+  web.edit("metadata").set("finalizers", Value::array({"example.com/mine"}));
+  stage.put({"deployments.apps", "shop", "web"}, web);
+  stage.write({DeletionRequested{.object = ns}});
+  stage.run(Millis{10'000});
+  EXPECT_EQ(condition_of(stage.state().value_of(ns), "NamespaceContentRemaining")["message"],
+            "Some resources are remaining: configmaps. has 1 resource instances, deployments.apps has 1 resource "
+            "instances");
 }
 
 TEST_F(Lifecycle, ATerminatingNamespaceKeepsItsContentFor5Seconds_NSP_5) {

@@ -30,7 +30,8 @@ Remaining remaining_in(const State& state, const std::string& ns, DeletionProtec
   Remaining remaining;
   for (const std::string& type : state.types()) {
     // Upstream joins resource and group: a type of the core group is shown with the dot.
-    const std::string shown = type.find('.') == std::string::npos ? type + "." : type;
+    const bool core = state.fold_version() >= 7 && type.find('.') == std::string::npos;
+    const std::string shown = core ? type + "." : type;
     for (const auto& [name, object] : state.objects(type, ns)) {
       ++remaining.types[shown];
       for (const Value& finalizer : object.value["metadata"]["finalizers"].items())
