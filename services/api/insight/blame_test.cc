@@ -135,5 +135,16 @@ TEST_F(InsightPastTest, WhatWasUndoneInBetweenDoesNotDiffer) {
   EXPECT_EQ(answer["items"][0]["operation"].str(), "removed");
 }
 
+TEST_F(InsightPastTest, AComparisonThatWouldReadTooMuchIsRefused) {
+  const Revision one = put("alice", R"({"n": 0})");
+  for (int n = 1; n <= 1000; ++n) put("bob", (R"({"n": )" + std::to_string(n) + "}").c_str());
+  const auto refused =
+      compare(must(fleet.reader().view()), {.from = one, .to = fleet.revision(), .most_versions = 999});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBadRequest);
+  EXPECT_NE(refused.error().message.find("more than 999 versions between revision"), std::string::npos);
+  EXPECT_EQ(compared({.from = one, .to = fleet.revision(), .most_versions = 2000})["items"].size(), 1U);
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -29,6 +29,7 @@ Result<std::map<ObjectKey, Span>> spans_of(const View& view, const ComparisonQue
                    .upto = question.to,
                    .limit = kPortion,
                    .with_previous = true};
+  size_t read = 0;
   while (true) {
     SHIPLOG_TRY(auto rows, HistoryQuery{view}.changes(which));
     for (ChangeRow& row : rows) {
@@ -40,6 +41,12 @@ Result<std::map<ObjectKey, Span>> spans_of(const View& view, const ComparisonQue
       span->second.versions.push_back(row.revision);
     }
     if (rows.size() < which.limit) return spans;
+    if ((read += rows.size()) >= question.most_versions) {
+      return Error{ErrorCode::kBadRequest, "there are more than " + std::to_string(question.most_versions) +
+                                               " versions between revision " + std::to_string(question.from.value) +
+                                               " and revision " + std::to_string(question.to.value) +
+                                               ": name a kind, or two moments that are closer to each other"};
+    }
   }
 }
 
