@@ -112,7 +112,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   }
 
  private:
-  /// The past goes on from its moment.
+  /// Of the past: replays what followed the moment.
   void begin_replay(Revision wanted) {
     began_ = Steady::now();
     if (wanted == Revision{} || options_.send_initial_events) return initial();
@@ -129,7 +129,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
                                        std::to_string(oldest.value) + ")"};
   }
 
-  /// The time up to which the past has gone on; of the present, now.
+  /// The time up to which the past is replayed; of the present, now.
   UtcMillis now() const {
     const UtcMillis present = server_.options.clock->now();
     if (!context_->past) return present;

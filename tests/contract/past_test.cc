@@ -201,7 +201,7 @@ TEST(PastWatches, ReplayWhatAWatchSawThen) {
   EXPECT_EQ(summary(initial->events()[0]), "ADDED past-watch 1 " + life.created);
   EXPECT_EQ(initial->events()[1]["type"].str(), "MODIFIED");
   EXPECT_EQ(initial->events()[2]["type"].str(), "DELETED");
-  // It goes on in the present.
+  // It continues in the present.
   api().post(kConfigMaps, config_map("past-watch", R"({"a":"new"})"));
   EXPECT_TRUE(initial->wait_for(4));
 }

@@ -26,14 +26,14 @@ struct Past {
   Revision revision(const Kind& kind) const { return kind.ephemeral ? ephemera : record; }
 };
 
-/// What a request for the past reads: a moment, and how its watches go on from there.
+/// What a request for the past reads: a moment, and how fast its watches replay what followed.
 struct PastView {
   std::shared_ptr<const Past> past;
   double speed = 1;    ///< see PastPath
   std::string prefix;  ///< of the paths of this view: "/at/r4711"
 };
 
-/// The time up to which a watch of the past has gone on `elapsed` after it began; not later than `present`.
+/// The time up to which a watch of the past has replayed, `elapsed` after it began; not later than `present`.
 UtcMillis replayed_until(const PastView& view, Millis elapsed, UtcMillis present);
 
 /// The past of one server's journals. What was read of the latest few moments is kept. Threads: any.

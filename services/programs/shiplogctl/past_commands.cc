@@ -67,7 +67,7 @@ void Program::add_at_command() {
                   "A revision (4711), a time (2024-05-01T03:12:00Z, or 03:12 in UTC), or how long ago it was (2h)")
       ->required();
   sub->add_option("--speed", at_.speed,
-                  "How fast watches go on from there: 1 (default) as it happened, 60 a minute in a second, max")
+                  "How fast watches replay what followed: 1 (default) as it happened, 60 a minute in a second, max")
       ->type_name("N");
   sub->add_option("--name", at_.name, "Name of the context (default: CONTEXT@MOMENT)")->type_name("NAME");
 }

@@ -66,7 +66,7 @@ Result<void> finalize(ServerConnection& plane, const std::string& path) {
   if (!ns) return ns.error();
   ns.value().edit("spec").set("finalizers", Value::array());
   const auto finalized = plane.replace(path + "/finalize", ns.value());
-  // Emptied meanwhile, or changed: whoever did so goes on.
+  // Another process has emptied or changed it meanwhile: there is nothing left to do.
   if (finalized || finalized.error().code == ErrorCode::kNotFound || finalized.error().code == ErrorCode::kConflict) {
     return ok();
   }
