@@ -61,16 +61,17 @@ Result<void> strip_finalizers(ServerConnection& plane, const std::string& path) 
 /// The namespace need not wait any more for what is in it.
 Result<void> finalize(ServerConnection& plane, const std::string& path) {
   SHIPLOG_TRY(strip_finalizers(plane, path));
-  auto ns = plane.get(path);
-  if (!ns && ns.error().code == ErrorCode::kNotFound) return ok();
-  if (!ns) return ns.error();
-  ns.value().edit("spec").set("finalizers", Value::array());
-  const auto finalized = plane.replace(path + "/finalize", ns.value());
-  // Another process has emptied or changed it meanwhile: there is nothing left to do.
-  if (finalized || finalized.error().code == ErrorCode::kNotFound || finalized.error().code == ErrorCode::kConflict) {
-    return ok();
+  for (int tries = 10;; --tries) {
+    auto ns = plane.get(path);
+    if (!ns && ns.error().code == ErrorCode::kNotFound) return ok();
+    if (!ns) return ns.error();
+    ns.value().edit("spec").set("finalizers", Value::array());
+    const auto finalized = plane.replace(path + "/finalize", ns.value());
+    if (finalized || finalized.error().code == ErrorCode::kNotFound) return ok();
+    // The control plane empties it at the same time.
+    if (finalized.error().code == ErrorCode::kConflict && tries > 1) continue;
+    return finalized.error().context("removing the finalizers of " + path);
   }
-  return finalized.error().context("removing the finalizers of " + path);
 }
 
 // For a member that no longer exists: its objects remain there.
