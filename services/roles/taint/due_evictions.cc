@@ -43,7 +43,13 @@ void DueQueue::add_for_taints(const State& state, UtcMillis now) {
       if (alike.deleting || !group.tolerations) continue;  // a placement that cannot be read: the binding's step fails
       const EvictionVerdict verdict = judge(object, *group.tolerations, now);
       if (verdict.evicted_by) {
-        due_.insert({alike.priority, name, alike.kind, verdict.evicted_by, {}, &group.bindings, group.bindings.begin(),
+        due_.insert({alike.priority,
+                     name,
+                     alike.kind,
+                     verdict.evicted_by,
+                     {},
+                     &group.bindings,
+                     group.bindings.begin(),
                      group.bindings.size()});
       } else if (verdict.due) {
         sooner(next_, *verdict.due);
@@ -74,15 +80,20 @@ void DueQueue::add_for_application_failover(const State& state, UtcMillis now) {
       }
       const std::string_view cluster = timer.key();
       // The role application-failover has not stopped the timer yet.
-      if (!is_placed_on(binding, cluster) ||
-          !application_failover::calm_because(state, binding, cluster).empty() ||
+      if (!is_placed_on(binding, cluster) || !application_failover::calm_because(state, binding, cluster).empty() ||
           !application_failover::unwatched_because(state, key, binding, now).empty() ||
           has_taint_eviction(key, cluster)) {
         continue;
       }
       const std::set<ObjectKey>& only = singles_.emplace_back(std::set<ObjectKey>{key});
-      due_.insert({binding["spec"]["schedulePriority"]["priority"].as_int(), cluster,
-                   binding["spec"]["resource"]["kind"].as_string(), {}, since, &only, only.begin(), 1});
+      due_.insert({binding["spec"]["schedulePriority"]["priority"].as_int(),
+                   cluster,
+                   binding["spec"]["resource"]["kind"].as_string(),
+                   {},
+                   since,
+                   &only,
+                   only.begin(),
+                   1});
     }
   }
 }
