@@ -59,7 +59,7 @@ T& present(T* given, const char* what) {
 // One line for each role; what a role needs from the process is in its make.
 const RoleEntry kRoles[] = {
     {"api", "",
-     "serves the Kubernetes API, and `/shiplog/v1/` (history, chain, decisions, audit, events, state) and `/feeds/`",
+     "serves the Kubernetes API, its past below `/at/`, and `/shiplog/v1/` (history, why, audit, ...) and `/feeds/`",
      nullptr, nullptr, "it decides nothing"},
     {"binder", "", "which policy claims a template; the binding that follows from both",
      [](const RoleContext& context) { return make_binder_role(context.interpreters); }, binder::decide, ""},

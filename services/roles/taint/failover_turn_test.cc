@@ -316,6 +316,7 @@ TEST_F(FailoverTurn, TheQueueIsExportedByQueueAndByClusterAndKind_OBS_7) {
   const std::string depth = R"(eviction_queue_depth{name="binding-eviction"})";
   const std::string kind = R"(eviction_kind_total{member_cluster="m1",resource_kind="Deployment"})";
   options("1000", {"evictions=1", "window=1m"});
+  stage.run(Millis{1});
   EXPECT_EQ(value_of(R"(eviction_queue_depth{name="cluster-binding-eviction"})"), 0);
   for (const char* name : {"a", "b", "c"}) place(name, {"m1"});
   taint("m1");
