@@ -41,6 +41,9 @@ class CollectorRole final : public Role {
       }
       if (!change.removed() && change.before["spec"] != change.after["spec"]) {
         watches_.want(state, key, change.after, wake);
+        // Its binding names what holds it back (T-7): a cluster that was not ready before, too.
+        const Cluster* cluster = state.cluster(cluster_of_space(key.ns));
+        if (cluster != nullptr && !cluster->ready()) wake_binding(state, change.after, wake);
       }
       if (!change.removed()) {
         watches_.look_again(key, change.after);

@@ -212,6 +212,24 @@ TEST_F(Collector, LostMemberBecomesNotReadyAfterTheThreshold_CL_26) {  // CL-27
   EXPECT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
 }
 
+TEST_F(Collector, ABindingNamesWhatHoldsBackAGenerationRenderedWhileTheClusterIsNotReady_T_7) {
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  stage.members().set_down("m1", true);
+  stage.run(Millis{50'000});
+  ASSERT_EQ(condition_of(cluster("m1"), "Ready")["status"], "False");
+  const ObjectKey bound = testing::binding_key(binding(map, {{"m1", 0}}));
+  const auto item = [&] { return stage.state().value_of(bound)["status"]["aggregatedStatus"][0]; };
+  EXPECT_TRUE(item()["appliedMessage"].is_null()) << "the member has what it should have";
+  Value next = stage.state().value_of(work_key("m1", map));
+  next.edit("spec").set("preserveResourcesOnDeletion", true);
+  stage.stop("dispatcher");
+  stage.put(work_key("m1", map), next);
+  stage.run(Millis{1'000});
+  EXPECT_EQ(item()["applied"], Value{true});
+  EXPECT_EQ(item()["appliedMessage"], "cluster(m1) not ready");
+}
+
 TEST_F(Collector, StatusTravelsBack_T_2_T_11) {  // T-1, T-6
   join("m1");
   join("m2");
