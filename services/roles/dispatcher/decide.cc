@@ -249,6 +249,9 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
     purged.erase(handover.cluster);
     wanted.insert(handover.cluster);
   }
+  // Where other bindings require it the Work stays: there is no end of it to wait for.
+  if (state.fold_version() >= 7)
+    std::erase_if(purged, [&](const std::string& cluster) { return wanted.contains(cluster); });
   DecisionBuilder decision;
   bool purging = false;
   const std::vector<ObjectKey> present = works_of(state, binding);

@@ -276,6 +276,27 @@ TEST_F(DispatcherDecide, DirectPurgeHoldsBackEveryWorkUntilTheOldIsRemoved_B_2) 
   EXPECT_FALSE(work("m2", web).is_null());
 }
 
+TEST_F(DispatcherDecide, DirectPurgeDoesNotWaitForAWorkThatAnotherBindingRequires_B_2) {
+  stage.write({FoldVersionActivated{7}});
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey key = place(map, {{"m1", 0}});
+  decide(key);
+  Value purging = stage.state().value_of(key);
+  purging.edit("spec").set("clusters", binding(map, {{"m2", 0}})["spec"]["clusters"]);
+  purging.edit("spec").set("gracefulEvictionTasks",
+                           Value::array({Value::object({{"fromCluster", "m1"}, {"purgeMode", "Directly"}})}));
+  purging.edit("spec").set(
+      "requiredBy",
+      Value::array({Value::object({{"namespace", "default"},
+                                   {"name", "web-deployment"},
+                                   {"clusters", binding(map, {{"m1", 0}, {"m3", 0}})["spec"]["clusters"]}})}));
+  stage.put(key, purging);
+  decide(key);
+  EXPECT_FALSE(deleting(work("m1", map)));
+  EXPECT_FALSE(work("m2", map).is_null());
+  EXPECT_FALSE(work("m3", map).is_null());
+}
+
 TEST_F(DispatcherDecide, TerminatingBindingDeletesItsWorksAndItsFinalizer_B_7) {  // D-40
   const Value web = deployment("default", "web", 5);
   const ObjectKey key = place(web, {{"m1", 5}});
