@@ -211,6 +211,13 @@ struct SimJournal::Connection {
                    });
   }
 
+  void store(Sent one, const std::shared_ptr<Connection>& self, const std::shared_ptr<bool>& refused) {
+    log.write(std::move(one.bytes), author, [self, refused, done = std::move(one.done)](const Result<Offset>& written) {
+      *refused = !written && written.error().code != ErrorCode::kUnknownOutcome;
+      self->answer(done, written, self);
+    });
+  }
+
   void arrive(const std::shared_ptr<Connection>& self) {
     Sent one = std::move(sent.front());
     sent.pop_front();
@@ -229,13 +236,16 @@ struct SimJournal::Connection {
       case Fate::kAckLost:
         again();
         return answer(std::move(one.done), unknown, self);
-      case Fate::kStoredTwice:
-        timeline.after(Millis{chance.between(0, 2000)}, again);
-        [[fallthrough]];
-      case Fate::kStored:
-        log.write(std::move(one.bytes), author, [self, done = std::move(one.done)](const Result<Offset>& written) {
-          self->answer(done, written, self);
+      case Fate::kStoredTwice: {
+        // What was certainly not stored is not delivered again.
+        const auto refused = std::make_shared<bool>(false);
+        timeline.after(Millis{chance.between(0, 2000)}, [again, refused] {
+          if (!*refused) again();
         });
+        return store(std::move(one), self, refused);
+      }
+      case Fate::kStored:
+        store(std::move(one), self, std::make_shared<bool>(false));
     }
   }
 };

@@ -249,7 +249,7 @@ Decided decide_binding(const State& state, const ObjectKey& key, const Object& o
     purged.erase(handover.cluster);
     wanted.insert(handover.cluster);
   }
-  // Where other bindings require it the Work stays: there is no end of it to wait for.
+  // Where other bindings require it, the Work stays, and waiting for it to go would have no end.
   if (state.fold_version() >= 7)
     std::erase_if(purged, [&](const std::string& cluster) { return wanted.contains(cluster); });
   DecisionBuilder decision;
