@@ -11,14 +11,6 @@
 #include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
-namespace {
-
-bool is_placed_on(const Value& binding, std::string_view cluster) {
-  return std::ranges::any_of(binding["spec"]["clusters"].items(),
-                             [&](const Value& target) { return target["name"].as_string() == cluster; });
-}
-
-}  // namespace
 
 bool DueQueue::InTurn::operator()(const DueEvictions& a, const DueEvictions& b) const {
   return std::tie(b.priority, a.first().ns, a.first().name, a.first().type, a.cluster) <
@@ -80,7 +72,7 @@ void DueQueue::add_for_application_failover(const State& state, UtcMillis now) {
       }
       const std::string_view cluster = timer.key();
       // The role application-failover has not stopped the timer yet.
-      if (!is_placed_on(binding, cluster) || !application_failover::calm_because(state, binding, cluster).empty() ||
+      if (!application_failover::calm_because(state, binding, cluster).empty() ||
           !application_failover::unwatched_because(state, key, binding, now).empty() ||
           has_taint_eviction(key, cluster)) {
         continue;
