@@ -105,6 +105,8 @@ class BinderRole final : public Role {
     }
     const auto add = [&](const std::vector<ObjectKey>& keys) { wake.insert(wake.end(), keys.begin(), keys.end()); };
     if (!change.created()) add(binder::claimed_by(state, before));
+    // Templates may wait for the permanent id of a policy that now leaves them to another one.
+    if (!change.created() && before.permanent_id.empty()) add(binder::selected_by(state, before));
     if (!change.removed() && !after.deleting && !after.permanent_id.empty()) {
       add(binder::claimed_by(state, after));
       add(binder::selected_by(state, after));

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "services/interpreter/customizations.h"
@@ -100,6 +103,27 @@ TEST(BinderRole, AChangedCustomizationGivesBindingsTheirReplicas_L_2) {
               R"({"spec": {"target": {"apiVersion": "apps/v1", "kind": "Deployment"},
       "customizations": {"replicaResource": {"luaScript": "function GetReplicas(o) return o.spec.replicas * 7 end"}}}})");
   EXPECT_EQ(loop.history.state().value_of(kBinding)["spec"]["replicas"], Value{7});
+}
+
+TEST(BinderRole, APolicyWithoutIdThatLetsGoOfATemplateLeavesItToTheNextOne_D_14_D_35) {
+  constexpr const char* kSelecting = R"({"metadata": {"generation": 1}, "spec": {"priority": 9, "resourceSelectors": [{"apiVersion": "apps/v1",
+      "kind": "Deployment", "name": "web"}]}})";
+  const ObjectKey first{type::kPropagationPolicy, "default", "first"};
+  for (const bool deleted : {true, false}) {
+    given::History history;
+    history.fold({ObjectCreated{kWeb, given::History::named(kWeb, json(kDeployment))},
+                  ObjectCreated{kPolicy, given::History::named(kPolicy, json(kPolicyText))},
+                  ObjectCreated{first, given::History::named(first, json(kSelecting))}});
+    Value lets_go = history.state().value_of(first);
+    lets_go.edit("spec").set("resourceSelectors", Value::array());
+    const Folded folded =
+        deleted ? history.fold({DeletionRequested{first}}) : history.fold({ObjectUpdated{first, lets_go}});
+    ASSERT_FALSE(folded.refusal);
+    std::vector<ObjectKey> triggered;
+    const auto role = make_binder_role();
+    for (const Change& change : folded.changes) role->on_change(history.state(), change, triggered);
+    EXPECT_EQ(std::ranges::count(triggered, kWeb), 1) << deleted;
+  }
 }
 
 }  // namespace

@@ -179,9 +179,6 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
   }
 
   void look() {
-    // A request can take long: what was deleted meanwhile, or orphaned on purpose, stays so.
-    const Value& now = task_->state().value_of(key_);
-    if (now.is_null() || deleting(now)) return task_->done();
     if (++conflicts_ > kConflictTries) return failed({ErrorCode::kConflict, "the object keeps changing on the member"});
     send("GET", path(), {}, [this](const MemberResponse& response) {
       if (response.status == 404) return create();
@@ -332,6 +329,9 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
 
   template <class Then>
   void send(const char* method, std::string request_path, Value body, Then then) {
+    // An answer can take long: what was deleted or left to the member meanwhile, maybe by another process, stays so.
+    const Value& now = task_->state().value_of(key_);
+    if (now.is_null() || deleting(now) != deleting(work_)) return task_->done();
     MemberRequest request;
     request.method = method;
     request.path = std::move(request_path);

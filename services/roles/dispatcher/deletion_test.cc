@@ -92,6 +92,28 @@ TEST_F(DispatcherAnsweredByOthers, A404ToADeletionDoesNotMeanThatTheObjectIsGone
   EXPECT_FALSE(work_is_left());
 }
 
+TEST_F(DispatcherAnsweredByOthers, WhatIsReleasedWhileItIsReadIsNotTakenBack_E_18) {
+  Value changed = config_map("default", "settings", "y");
+  changed.edit("metadata").edit("annotations").set("work.karmada.io/conflict-resolution", "overwrite");
+  bool read = false;
+  members.intercept = [&](const MemberRequest& request) -> std::optional<MemberResponse> {
+    if (request.method != "GET" || std::exchange(read, true)) return std::nullopt;
+    // Another process, which has the lease now, preserves the object before this read reaches the member.
+    stage.write({DeletionRequested{.object = {type::kResourceBinding, "default", "settings-configmap"}},
+                 DeletionRequested{.object = work_key("m1", map)}, WorkRemoved{work_key("m1", map)}});
+    stage.members().member("m1").put(map_key, map);
+    return std::nullopt;
+  };
+  stage.put(map_key, changed);
+  Value touched = binding(changed, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{5000});
+  EXPECT_TRUE(read);
+  EXPECT_FALSE(work_is_left());
+  EXPECT_EQ(on_member()["data"]["text"], "x") << "nothing would ever delete what is written now";
+}
+
 TEST_F(DispatcherAnsweredByOthers, A404ThatIsNotAboutTheObjectIsRetried_E_18) {
   stage.write({ClusterObserved{
       cluster_key("m1"),
