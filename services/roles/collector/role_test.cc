@@ -455,6 +455,25 @@ TEST_F(Collector, ObjectsThatVanishedAreCreatedAgainThoughTheClockOfAnotherProce
   EXPECT_FALSE(member("m1").find(map_key).is_null());
 }
 
+// Of a namespace that is deleted with what was just written there, for example.
+TEST_F(Collector, AnObjectThatVanishesBetweenItsWriteAndTheListIsCreatedAgain) {  // E-16
+  join("m1");
+  member("m1").refuse = 403;
+  place("configmaps", map, {{"m1", 0}});
+  ASSERT_EQ(condition_of(stage.state().value_of(work_key("m1", map)), "Applied")["status"], "False");
+  stage.stop("dispatcher");
+  stage.stop("collector");
+  member("m1").refuse = 0;
+  stage.add(make_collector_role(stage.members()));
+  stage.run(Millis{3000});
+  // Written by another process before this one listed the member; recorded only now.
+  const int64_t generation = stage.state().value_of(work_key("m1", map))["metadata"]["generation"].as_int();
+  ASSERT_FALSE(stage.write({WorkApplied{work_key("m1", map), generation, "applied"}}).refusal);
+  stage.add(make_dispatcher_role(stage.members()));
+  stage.run(Millis{15'000});
+  EXPECT_FALSE(member("m1").find(map_key).is_null());
+}
+
 TEST_F(Collector, WatchCutOffIsTakenUpAgain) {  // T-1
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});

@@ -126,6 +126,7 @@ void MemberWatches::forget_work(const ObjectKey& work) {
   slot_of_work(work).pending.erase(work);
   generations_.erase(work);
   slot_of_work(work).look_again.erase(work);
+  slot_of_work(work).unlisted.erase(work);
   baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
@@ -159,6 +160,16 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
 
 void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   if (evicting(value)) slot_of_work(work).look_again.insert(work);
+  doubt_unlisted(work, value);
+}
+
+/// It was written after all. If that was before the list, what was written had vanished by then.
+void MemberWatches::doubt_unlisted(const ObjectKey& work, const Value& value) {
+  auto& unlisted = slot_of_work(work).unlisted;
+  const auto found = unlisted.find(work);
+  if (found == unlisted.end() || !applied(value)) return;
+  for (const std::string& type : found->second) doubt(cluster_of_space(work.ns), type);
+  unlisted.erase(found);
 }
 
 bool MemberWatches::evicting(const Value& work) const {
@@ -373,8 +384,10 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
       baselines_.erase({work, ordinal});
       asking_.erase({work, ordinal});
       gone(state, work, manifest);
-      if (!applied(value)) doubt(arrived);
+      if (!applied(value)) doubt(arrived.cluster, arrived.type);
     } else {
+      auto& unlisted = slot_of_work(work).unlisted;
+      if (const auto found = unlisted.find(work); found != unlisted.end()) found->second.erase(arrived.type);
       present(state, work, ordinal, arrived.object, now);
     }
   }
@@ -385,7 +398,7 @@ void MemberWatches::take_in_list(const State& state, const Arrived& arrived, Utc
   for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
     const ObjectKey key{type::kWork, name.ns, name.name};
     const bool taken = applied(work.value);
-    if (deleting(work.value) || (!taken && !on_its_way(work.value, now))) continue;
+    if (deleting(work.value)) continue;
     for (const Value& manifest : manifests_of(work.value).items()) {
       const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
       if (!served || served->type() != arrived.type) continue;
@@ -395,16 +408,18 @@ void MemberWatches::take_in_list(const State& state, const Arrived& arrived, Utc
       const bool settled = since && !within(since.value(), now, kSettled);
       if (taken && (work.value["status"].contains("manifestStatuses") || settled)) {
         gone(state, key, manifest);
+      } else if (taken || on_its_way(work.value, now)) {
+        doubt(arrived.cluster, arrived.type);
       } else {
-        doubt(arrived);
+        slot_of_work(key).unlisted[key].insert(arrived.type);
       }
     }
   }
 }
 
 /// What was missing, or went, may have been written by us without our knowing yet: the member is listed once more.
-void MemberWatches::doubt(const Arrived& arrived) {
-  const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster});
+void MemberWatches::doubt(const std::string& cluster, const std::string& type) {
+  const auto watch = watches_.find({type, kWatch, cluster});
   if (watch != watches_.end()) watch->second->doubtful = true;
 }
 

@@ -114,7 +114,8 @@ class MemberWatches {
   static bool too_early(const State& state, Arrived& arrived, UtcMillis now);
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
-  void doubt(const Arrived& arrived);
+  void doubt(const std::string& cluster, const std::string& type);
+  void doubt_unlisted(const ObjectKey& work, const Value& value);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
   void report(const State& state, const ManifestRef& place, const Value& status, const std::string& health);
   void ask_due(const State& state, int slot, UtcMillis now);
@@ -137,6 +138,7 @@ class MemberWatches {
     std::shared_ptr<std::deque<Answered>> answered = std::make_shared<std::deque<Answered>>();
     std::map<ObjectKey, Value> pending;  // manifestStatuses to be reported, by Work
     std::set<ObjectKey> look_again;      // Works of bindings with evictions, to be processed by the next flush
+    std::map<ObjectKey, std::set<std::string>> unlisted;  // Works not applied yet; of which types the list had no object
   };
   Slot& slot(int number) { return slots_[static_cast<size_t>(number)]; }
   Slot& slot_of_cluster(std::string_view cluster) { return slot(slot_of(cluster)); }
