@@ -106,7 +106,8 @@ TEST(BinderRole, AChangedCustomizationGivesBindingsTheirReplicas_L_2) {
 }
 
 TEST(BinderRole, APolicyWithoutIdThatLetsGoOfATemplateLeavesItToTheNextOne_D_14_D_35) {
-  constexpr const char* kSelecting = R"({"metadata": {"generation": 1}, "spec": {"priority": 9, "resourceSelectors": [{"apiVersion": "apps/v1",
+  constexpr const char* kSelecting =
+      R"({"metadata": {"generation": 1}, "spec": {"priority": 9, "resourceSelectors": [{"apiVersion": "apps/v1",
       "kind": "Deployment", "name": "web"}]}})";
   const ObjectKey first{type::kPropagationPolicy, "default", "first"};
   for (const bool deleted : {true, false}) {

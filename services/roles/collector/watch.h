@@ -138,7 +138,8 @@ class MemberWatches {
     std::shared_ptr<std::deque<Answered>> answered = std::make_shared<std::deque<Answered>>();
     std::map<ObjectKey, Value> pending;  // manifestStatuses to be reported, by Work
     std::set<ObjectKey> look_again;      // Works of bindings with evictions, to be processed by the next flush
-    std::map<ObjectKey, std::set<std::string>> unlisted;  // Works not applied yet; of which types the list had no object
+    std::map<ObjectKey, std::set<std::string>>
+        unlisted;  // Works not applied yet; of which types the list had no object
   };
   Slot& slot(int number) { return slots_[static_cast<size_t>(number)]; }
   Slot& slot_of_cluster(std::string_view cluster) { return slot(slot_of(cluster)); }
