@@ -10,7 +10,7 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench http_bench \
+tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench http_bench \
   fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -26,6 +26,8 @@ say "5,000 bindings leave a dead cluster"
 build/bin/evacuation_bench --json="$scratch/figures"
 say "the rehearsal of a region's failure, beside the fold alone"
 build/bin/rehearsal_bench --json="$scratch/figures"
+say "a journal replayed and verified, beside SHA-256 of the same bytes"
+build/bin/replay_bench --directory="$scratch" --json="$scratch/figures"
 say "changes after a start with 100,000 bindings"
 build/bin/start_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"
@@ -37,5 +39,5 @@ tools/install.sh kafka || true # the table states what is missing
 on_kafka=yes
 tests/bench/kafka.sh build/bin "$scratch" 5 "$scratch/figures" || on_kafka=no
 { echo '['; sed '$!s/$/,/' "$scratch/figures"; echo ']'; } >build/bench.json
-say "the figures of the last eight are in build/bench.json"
+say "the figures of the last nine are in build/bench.json"
 [ $on_kafka = yes ] || die "the rows on Kafka are missing: see above"

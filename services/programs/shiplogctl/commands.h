@@ -104,8 +104,9 @@ struct ReplayCommandOptions {
   std::optional<uint64_t> to;
   std::string snapshot;  ///< a file to start from; empty: the first entry, or what lies beside a trimmed journal
   bool verify = false;
-  std::string with;    ///< another build's shiplogctl, which verifies the same journal; empty: none
-  std::string output;  ///< "", "json", "yaml"
+  std::string incremental;  ///< file that records how far the journal is verified; empty: all of it is verified
+  std::string with;         ///< another build's shiplogctl, which verifies the same journal; empty: none
+  std::string output;       ///< "", "json", "yaml"
 };
 /// What a journal folds to, up to `to`. Errors: those of a replay.
 Result<State> state_of_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& progress);

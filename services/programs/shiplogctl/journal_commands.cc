@@ -91,6 +91,11 @@ void Program::add_replay() {
                   "Start from this snapshot [of a trimmed journal: one in the folder snapshots beside its file]")
       ->type_name("FILE");
   auto* verify = sub->add_flag("--verify", replay_.verify, "Run every recorded decision again and compare");
+  sub->add_option("--incremental", replay_.incremental,
+                  "With --verify: skip the decisions that FILE records as verified, and record there how far this run "
+                  "came without a difference")
+      ->needs(verify)
+      ->type_name("FILE");
   sub->add_option(
          "--with", replay_.with,
          "With --verify: have this shiplogctl, of another build, verify the same journal: which of the recorded "

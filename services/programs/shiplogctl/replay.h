@@ -20,6 +20,7 @@ using Decides = std::map<std::string, Decide>;
 struct ReplayRecord {
   Offset offset;
   Entry entry;
+  size_t bytes = 0;  ///< as stored
 };
 
 /// The records of a journal from the first on, one a call; nullopt: that was the last.
@@ -53,9 +54,19 @@ struct Replayed {
   std::optional<std::string> stop;
 };
 
+/// How far a journal was verified before, without a difference.
+struct VerifiedMark {
+  Offset next;  ///< the first offset after it
+  Revision revision;
+  std::string state_hash;
+  bool operator==(const VerifiedMark&) const = default;
+};
+
 struct ReplayOptions {
-  std::optional<Revision> to;                      ///< stop after the entry that reaches it
-  const Decides* verify = nullptr;                 ///< run recorded decisions again with these
+  std::optional<Revision> to;       ///< stop after the entry that reaches it
+  const Decides* verify = nullptr;  ///< run recorded decisions again with these
+  /// Decisions before it are not run again. The replay stops if the state there has another revision or hash.
+  std::optional<VerifiedMark> verified = {};
   std::function<void(const Replayed&)> progress;   ///< after every entry; may be empty
   std::function<void(const Difference&)> differs;  ///< may be empty
 };
@@ -63,7 +74,7 @@ struct ReplayOptions {
 /// Folds a journal from its first entry into `state` (empty before), or from the first one after what `state` covers.
 /// With `verify`, every entry that a service decided is decided again, with the state as of its as_of and the entry's
 /// own time, and compared: events, explanations and expectations. `open` begins to read from that entry; it is called
-/// twice with `verify`: the first reading only notes which decisions belong to which revision. Errors: those of
+/// again if decisions were appended thousands of entries after the state they were computed from. Errors: those of
 /// reading; kGone, `to` is beyond the end.
 Result<Replayed> replay(const std::function<Result<Records>()>& open, const ReplayOptions& options, State& state);
 

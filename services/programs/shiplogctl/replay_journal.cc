@@ -1,14 +1,21 @@
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <ostream>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "events/base/json.h"
 #include "events/codec/codec.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/replay_with.h"
+#include "services/programs/shiplogctl/verified_mark.h"
 #include "services/programs/snapshot_files.h"
 
 namespace shiplog::ctl {
@@ -17,6 +24,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr size_t kBatch = 512;
+constexpr size_t kBatchesAhead = 4;
 constexpr Millis kPatience{500};
 
 double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
@@ -25,27 +33,102 @@ uint64_t rate_of(uint64_t entries, double seconds) {
   return static_cast<uint64_t>(seconds > 0 ? static_cast<double>(entries) / seconds : static_cast<double>(entries));
 }
 
-/// Reads up to what was the journal's end at the start, so that a journal that is written to has an end too.
-Result<Records> read_all(Journal& journal, Offset from) {
-  SHIPLOG_TRY(const Offset head, journal.head());
-  SHIPLOG_TRY(auto opened, journal.tail(from));
-  const std::shared_ptr<Journal::Tail> tail = std::move(opened);
-  const auto waiting = std::make_shared<std::deque<JournalRecord>>();
-  const auto at = std::make_shared<Offset>();
-  return Records{[&journal, head, tail, waiting, at]() -> Result<std::optional<ReplayRecord>> {
-    if (waiting->empty() && *at < head) {
-      SHIPLOG_TRY(auto more, tail->next(kBatch, kPatience));
-      for (JournalRecord& record : more) waiting->push_back(std::move(record));
+/// Reads and decodes on a thread of its own, so that the fold need not wait for it.
+class DecodingReader {
+ public:
+  /// Reads up to what was the journal's end at the start, so that a journal that is written to has an end too.
+  static Result<std::shared_ptr<DecodingReader>> start(Journal& journal, Offset from) {
+    SHIPLOG_TRY(const Offset head, journal.head());
+    SHIPLOG_TRY(auto tail, journal.tail(from));
+    return std::shared_ptr<DecodingReader>{new DecodingReader{std::move(tail), head, journal.describe()}};
+  }
+  ~DecodingReader() {
+    {
+      const std::lock_guard lock{mutex_};
+      stopping_ = true;
+    }
+    tail_->stop();
+    changed_.notify_all();
+    thread_.join();
+  }
+  DecodingReader(const DecodingReader&) = delete;
+  DecodingReader& operator=(const DecodingReader&) = delete;
+
+  /// nullopt: that was the last.
+  Result<std::optional<ReplayRecord>> next() {
+    if (at_ == batch_.records.size()) {
+      if (batch_.error) return *batch_.error;
+      if (batch_.last) return std::nullopt;
+      std::unique_lock lock{mutex_};
+      changed_.wait(lock, [&] { return !batches_.empty(); });
+      batch_ = std::move(batches_.front());
+      batches_.pop_front();
+      at_ = 0;
+      changed_.notify_all();
+      lock.unlock();
+      return next();
+    }
+    return std::optional{std::move(batch_.records[at_++])};
+  }
+
+ private:
+  struct Batch {
+    std::vector<ReplayRecord> records;
+    std::optional<Error> error;  // after the records
+    bool last = false;
+  };
+
+  DecodingReader(std::unique_ptr<Journal::Tail> tail, Offset head, std::string journal)
+      : tail_{std::move(tail)}, head_{head}, journal_{std::move(journal)}, thread_{[this] { run(); }} {}
+
+  void run() {
+    for (bool more = true; more;) {
+      Batch batch = read();
+      more = !batch.error && !batch.last;
+      std::unique_lock lock{mutex_};
+      changed_.wait(lock, [&] { return stopping_ || batches_.size() < kBatchesAhead; });
+      if (stopping_) return;
+      batches_.push_back(std::move(batch));
+      changed_.notify_all();
+    }
+  }
+
+  Batch read() {
+    Batch batch;
+    auto stored = tail_->next(kBatch, kPatience);
+    if (!stored) {
+      batch.error = stored.error();
+      return batch;
     }
     // Offsets have gaps: a journal may end before its head.
-    if (waiting->empty() || waiting->front().offset >= head) return std::nullopt;
-    const JournalRecord record = std::move(waiting->front());
-    waiting->pop_front();
-    *at = Offset{record.offset.value + 1};
-    auto entry = decode(record.bytes);
-    if (!entry) return entry.error().context(journal.describe() + ", offset " + std::to_string(record.offset.value));
-    return std::optional{ReplayRecord{record.offset, std::move(entry).value()}};
-  }};
+    batch.last = stored.value().empty() || stored.value().back().offset.value + 1 >= head_.value;
+    for (const JournalRecord& record : stored.value()) {
+      if (record.offset >= head_) break;
+      auto entry = decode(record.bytes);
+      if (!entry) {
+        batch.error = entry.error().context(journal_ + ", offset " + std::to_string(record.offset.value));
+        break;
+      }
+      batch.records.push_back({record.offset, std::move(entry).value(), record.bytes.size()});
+    }
+    return batch;
+  }
+
+  const std::unique_ptr<Journal::Tail> tail_;
+  const Offset head_;
+  const std::string journal_;
+  Batch batch_;  // that next() takes from
+  size_t at_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Batch> batches_;
+  bool stopping_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
+
+Result<Records> read_all(Journal& journal, Offset from) {
+  SHIPLOG_TRY(const auto reader, DecodingReader::start(journal, from));
+  return Records{[reader] { return reader->next(); }};
 }
 
 /// Where a replay begins.
@@ -163,6 +246,12 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
   ReplayOptions replaying;
   if (options.to) replaying.to = Revision{*options.to};
   if (options.verify) replaying.verify = &backing.decides;
+  if (!options.incremental.empty()) {
+    SHIPLOG_TRY(replaying.verified, read_verified_mark(options.incremental));
+    // A snapshot of later covers what was verified.
+    if (replaying.verified && replaying.verified->next < beginning.next) replaying.verified = std::nullopt;
+    if (replaying.verified) progress << "verified before: up to offset " << replaying.verified->next.value << std::endl;
+  }
   const auto start = Steady::now();
   auto report_at = start + std::chrono::seconds{1};
   replaying.progress = [&](const Replayed& so_far) {
@@ -185,6 +274,10 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
   if (replayed.stop) {
     return Error{ErrorCode::kCorrupt,
                  "the replay stopped at offset " + std::to_string(replayed.last.value) + ": " + *replayed.stop};
+  }
+  if (!options.incremental.empty() && replayed.differences == 0) {
+    SHIPLOG_TRY(write_verified_mark(options.incremental,
+                                    {Offset{replayed.last.value + 1}, state.revision(), to_string(replayed.hash)}));
   }
   if (options.with.empty()) return replayed.differences == 0;
   SHIPLOG_TRY(const bool other_same, replay_with(options.with, options, beginning.snapshot, json ? progress : out));

@@ -199,6 +199,73 @@ TEST(CtlReplay, ForgedRevisionIsADifferenceAndNoCrash) {
   EXPECT_EQ(differences.size(), 2U);
 }
 
+TEST(CtlReplay, ARevisionThatTheJournalDoesNotReachIsADifference) {
+  ReplayHistory history;
+  history.lease();
+  Entry future = history.decide("a");
+  future.as_of = Revision{99};
+  history.put(future);
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  EXPECT_EQ(replayed.decisions, 1U);
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].offset, history.records_.back().offset);
+}
+
+TEST(CtlReplay, DecisionsThatWereAppendedVeryLateAreVerifiedToo) {
+  ReplayHistory history;
+  history.lease();
+  const Entry right = history.decide("a");
+  Entry wrong = history.decide("b");
+  wrong.expects.push_back({config_map("source"), Revision{}});
+  // More than are read ahead, and than entry ids of one byte: those are remembered, and refused.
+  for (int i = 0; i < 10'000; ++i) {
+    Entry entry;
+    entry.id.bytes = {0, 1, static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i)};
+    entry.events = {ObjectUpdated{config_map("source"), object_value(config_map("source"), std::to_string(i))}};
+    ASSERT_FALSE(history.put(std::move(entry)).refusal);
+  }
+  for (Entry late : {right, wrong}) {
+    late.id.bytes[3] = 7;
+    late.id.bytes[4] = late.expects.size() > 1 ? 2 : 1;
+    history.put(std::move(late));
+  }
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  EXPECT_EQ(replayed.decisions, 2U);
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].key, "configmaps/default/b");
+}
+
+TEST(CtlReplay, WhatWasVerifiedBeforeIsNotRunAgainButItsStateIsCompared) {
+  ReplayHistory history;
+  history.lease();
+  history.put(history.decide("a"));
+  const VerifiedMark mark{Offset{history.records_.back().offset.value + 1}, history.state_.revision(),
+                          to_string(history.state_.hash())};
+  const Entry early = history.decide("b");  // from the verified state, and recorded after it
+  history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), "two")}});
+  history.put(early);
+  history.put(history.decide("c"));
+  const auto replay_from = [&](const ReplayHistory& of, const VerifiedMark& verified) {
+    const Decides decides{{"copier", copy}};
+    ReplayOptions options;
+    options.verify = &decides;
+    options.verified = verified;
+    State state;
+    return replay(of.open(), options, state).value();
+  };
+  const Replayed again = replay_from(history, mark);
+  EXPECT_FALSE(again.stop) << *again.stop;
+  EXPECT_EQ(again.decisions, 2U);
+  EXPECT_EQ(again.hash, history.state_.hash());
+
+  ReplayHistory changed = history;
+  std::get<ObjectCreated>(changed.records_[1].entry.events[0]).value.set("text", "ONE");
+  EXPECT_TRUE(replay_from(changed, mark).stop) << "an entry was changed";
+  ReplayHistory shorter = history;
+  shorter.records_.resize(3);
+  EXPECT_TRUE(replay_from(shorter, mark).stop) << "entries were removed";
+}
+
 TEST(CtlReplay, StopsAtARevision) {
   ReplayHistory history;
   history.lease();
