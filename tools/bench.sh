@@ -10,7 +10,7 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench http_bench \
+tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench history_bench http_bench \
   fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

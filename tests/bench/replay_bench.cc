@@ -17,17 +17,10 @@
 
 #include "events/base/json.h"
 #include "events/codec/codec.h"
-#include "events/fold/fold.h"
 #include "events/journal/embedded/sqlite_journal.h"
-#include "services/roles/binder/role.h"
-#include "services/roles/collector/role.h"
-#include "services/roles/dispatcher/role.h"
-#include "services/roles/lifecycle/role.h"
-#include "services/roles/scheduler/role.h"
-#include "services/roles/taint/role.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/recorded_fleet.h"
 #include "tests/support/process.h"
-#include "tests/support/stage.h"
 
 namespace shiplog::bench {
 namespace {
@@ -36,72 +29,6 @@ namespace {
   std::fprintf(stderr, "%s\n", why.c_str());
   std::exit(1);
 }
-
-constexpr const char* kPolicy = R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy",
-    "metadata":{"name":"all","namespace":"default","generation":1},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1",
-    "kind":"Deployment"}],"placement":{"replicaScheduling":{"replicaSchedulingType":"Duplicated"},
-    "spreadConstraints":[{"spreadByField":"cluster","minGroups":2,"maxGroups":2}]}}})";
-
-/// Runs the roles, and encodes what they and the users append, as if each role had the lease of its name.
-class RecordedFleet {
- public:
-  RecordedFleet() {
-    stage_.write({FoldVersionActivated{kFoldVersion}});
-    for (const char* role : {"binder", "scheduler", "dispatcher", "collector", "taint", "lifecycle"}) {
-      stage_.write({LeaseTaken{role, "bench", 1}});
-    }
-    stage_.add(make_lifecycle_role());
-    stage_.add(make_binder_role());
-    stage_.add(make_scheduler_role());
-    stage_.add(make_dispatcher_role(stage_.members()));
-    stage_.add(make_collector_role(stage_.members()));
-    stage_.add(make_taint_role());
-    for (const char* name : {"m1", "m2", "m3"}) {
-      stage_.members().member(name).ready_after = Millis{500};
-      put(testing::cluster_key(name), testing::cluster_object(name));
-    }
-    stage_.run(Millis{2'000});
-    put({type::kPropagationPolicy, "default", "all"}, or_exit(parse_json(kPolicy)));
-  }
-
-  void create(size_t deployments) {
-    for (size_t number = 0; number < deployments; ++number) {
-      const std::string name = "web-" + std::to_string(number);
-      put({"deployments.apps", "default", name}, testing::deployment("default", name, 2));
-      pass(number);
-    }
-    stage_.run(Millis{10'000});
-  }
-  void edit(size_t deployments, size_t round) {
-    for (size_t number = 0; number < deployments; ++number) {
-      const ObjectKey key{"deployments.apps", "default", "web-" + std::to_string(number)};
-      Value edited = stage_.state().value_of(key);
-      edited.edit("spec").set("replicas", static_cast<int64_t>(2 + (round % 2)));
-      put(key, std::move(edited));
-      pass(number);
-    }
-    stage_.run(Millis{10'000});
-  }
-
-  std::vector<std::string> records() const {
-    std::vector<std::string> records;
-    for (const auto& [entry, folded] : stage_.history()) {
-      Entry recorded = entry;
-      if (recorded.request.verb == "decide") recorded.fence = {recorded.actor.service, 1};
-      records.push_back(encode(recorded));
-    }
-    return records;
-  }
-
- private:
-  void pass(size_t number) {
-    if (number % 20 == 19) stage_.run(Millis{100});
-  }
-  void put(const ObjectKey& key, Value value) {
-    if (const Folded folded = stage_.put(key, std::move(value)); folded.refusal) give_up(folded.refusal->reason);
-  }
-  testing::Stage stage_;
-};
 
 void store(const std::string& path, const std::vector<std::string>& records) {
   const auto journal = or_exit(open_sqlite_journal(path));
@@ -172,7 +99,7 @@ int main(int argc, char** argv) {
     RecordedFleet fleet;
     fleet.create(deployments);
     for (size_t round = 0; round < edits; ++round) fleet.edit(deployments, round + 1);
-    records = fleet.records();
+    for (const Entry& entry : fleet.entries()) records.push_back(encode(entry));
   }
   size_t bytes = 0;
   for (const std::string& record : records) bytes += record.size();
