@@ -4,8 +4,12 @@
 #include <array>
 #include <string_view>
 
+#include "events/base/json.h"
 #include "events/base/time.h"
 #include "events/base/utf8.h"
+#include "events/state/binding.h"
+#include "events/state/cluster.h"
+#include "events/state/placement.h"
 #include "events/state/state_preservation.h"
 #include "events/state/work.h"
 
@@ -45,6 +49,39 @@ void about_cluster(const MemberNow& member, Words& words) {
   words.push_back("cluster " + member.cluster + (unreachable ? " is unreachable" : " is not ready") +
                   since(ready["lastTransitionTime"]) + in_parentheses(cause(ready)) +
                   ": what it reported last is shown, and nothing is applied there");
+}
+
+/// What keeps an eviction away, or sets its time: the first toleration that matches, of the placement that the
+/// scheduler used (TN-18, TN-19).
+void about_taints(const MemberNow& member, Words& words) {
+  const auto placement = parse_json(annotation_of(member.source, kAppliedPlacementAnnotation));
+  if (!placement) return;
+  for (const Value& value : member.cluster_object["spec"]["taints"].items()) {
+    const Taint taint{value["key"].str(), value["value"].str(), value["effect"].str()};
+    if (taint.effect != "NoExecute") continue;
+    const auto& tolerations = placement.value()["clusterTolerations"].items();
+    const auto by = std::ranges::find_if(tolerations, [&](const Value& toleration) {
+      return std::ranges::any_of(tolerations_from(Value::array({toleration})),
+                                 [&](const Toleration& one) { return one.tolerates(taint); });
+    });
+    const std::string described = "taint " + to_string(taint) + since(value["timeAdded"]);
+    if (by == tolerations.end()) {
+      words.push_back("the placement does not tolerate " + described);
+      continue;
+    }
+    std::string text = described + " is tolerated because of " + printable(to_json(*by), kLongestMessage) +
+                       " in clusterTolerations of the placement: ";
+    const auto added = parse_rfc3339(value["timeAdded"].as_string());
+    if ((*by)["tolerationSeconds"].is_null()) {
+      text += "it never evicts";
+    } else if (added) {
+      text += "it evicts at " +
+              rfc3339(added.value() + Millis{std::max<int64_t>(0, (*by)["tolerationSeconds"].as_int()) * 1000});
+    } else {
+      text += "it never evicts, as it has no timeAdded";
+    }
+    words.push_back(std::move(text));
+  }
 }
 
 bool lists(const Value& names, const std::string& name) {
@@ -190,6 +227,7 @@ Words member_now(const MemberNow& member) {
                     ": the object is taken from the member");
     return words;
   }
+  about_taints(member, words);
   about_suspension(member, words);
   about_generation(member, words);
   about_work(member, words);

@@ -19,9 +19,9 @@ struct MemberNow {
   std::string render_failed;  ///< why the target could not be rendered; empty: it could
 };
 
-/// Sentences about one member: the cluster is unreachable or leaving, the target could not be rendered, dispatching is
-/// suspended, which generation is applied and which is not, why applying failed, and what the member reports of the
-/// object. Never empty.
+/// Sentences about one member: the cluster is unreachable or leaving, which of its NoExecute taints are tolerated and
+/// for how long, the target could not be rendered, dispatching is suspended, which generation is applied and which is
+/// not, why applying failed, and what the member reports of the object. Never empty.
 std::vector<std::string> member_now(const MemberNow& member);
 
 /// The graceful evictions in progress of a binding, as JSON: cluster, reason, message, producer, since, until (the end

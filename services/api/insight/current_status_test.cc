@@ -81,6 +81,31 @@ TEST(InsightPresent, ReportsMissingTerminatingAndUnreadyClusters) {
           applied);
 }
 
+TEST(InsightPresent, NamesTheTolerationThatKeepsAnEvictionAway_TN_18_TN_19) {
+  const Value work = json(R"({"metadata": {"generation": 1}})");
+  const Value cluster = json(R"({"spec": {"taints": [
+      {"key": "lost", "effect": "NoExecute", "timeAdded": "2026-01-02T12:00:00Z"},
+      {"key": "full", "effect": "NoSchedule"}]}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})");
+  const auto placed = [](const std::string& tolerations) {
+    Value binding = json(R"({"metadata": {"annotations": {}}})");
+    binding.edit("metadata")
+        .edit("annotations")
+        .set("policy.karmada.io/applied-placement", R"({"clusterTolerations": )" + tolerations + "}");
+    return binding;
+  };
+  const std::string rest =
+      "generation 1 of the Work, rendered at T1, has not been applied yet; nothing has been applied there before\n";
+  const std::string taint = "taint lost:NoExecute since 2026-01-02T12:00:00Z";
+  EXPECT_EQ(words(work, placed("[]"), cluster), "the placement does not tolerate " + taint + "\n" + rest);
+  EXPECT_EQ(words(work, placed(R"([{"key": "full", "operator": "Exists"}, {"operator": "Exists"}])"), cluster),
+            taint +
+                R"( is tolerated because of {"operator":"Exists"} in clusterTolerations of the placement: it never )" +
+                "evicts\n" + rest);
+  EXPECT_EQ(words(work, placed(R"([{"key": "lost", "operator": "Exists", "tolerationSeconds": 90}])"), cluster),
+            taint + R"( is tolerated because of {"key":"lost","operator":"Exists","tolerationSeconds":90} in )" +
+                "clusterTolerations of the placement: it evicts at 2026-01-02T12:01:30Z\n" + rest);
+}
+
 TEST(InsightPresent, ShowsTimersOfApplicationFailovers_3_2_3) {
   Value binding = json(R"({"spec": {"clusters": [{"name": "m1"}], "failover": {"application": {"purgeMode": "Directly",
       "decisionConditions": {"tolerationSeconds": 60},
