@@ -1,0 +1,30 @@
+#pragma once
+
+#include "events/base/result.h"
+#include "events/proof/tree.h"
+#include "events/sqlite/connection.h"
+#include "projections/store/folded_entry.h"
+
+namespace shiplog {
+
+/// Writes the Merkle tree of the journal's records. It begins with the first entry that has a leaf, and is empty for a
+/// journal whose entries have none.
+class TreeProjection {
+ public:
+  /// Error: kCorrupt, the right edge of the tree is damaged.
+  static Result<TreeProjection> create(sqlite::Connection& connection);
+  /// Errors: those of SQLite; kInternal, an entry without a leaf follows one with a leaf.
+  Result<void> apply(const FoldedEntry& folded);
+  /// After a rollback: what is in the file counts.
+  void forget() { known_ = false; }
+
+ private:
+  explicit TreeProjection(sqlite::Connection& connection) : connection_{connection} {}
+  Result<void> load();
+
+  sqlite::Connection& connection_;
+  proof::Frontier frontier_;
+  bool known_ = false;
+};
+
+}  // namespace shiplog
