@@ -278,6 +278,9 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
   if (batch.empty()) return ok();
   const auto all = [&]() -> Result<Offset> {
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*impl_->connection));
+    // First: what another process has written meanwhile is the reason for whatever else would fail.
+    const Offset end{batch.back().offset.value + 1};
+    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, end, after));
     Offset next = impl_->next;
     for (const FoldedEntry& next_entry : batch) {
       SHIPLOG_CHECK(next_entry.offset >= next, "entries are applied once and in order");
@@ -286,9 +289,8 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
       SHIPLOG_TRY(impl_->writers->apply(folded));
       next = Offset{next_entry.offset.value + 1};
     }
-    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, next, after));
     SHIPLOG_TRY(transaction.commit());
-    return next;
+    return end;
   };
   auto next = all();
   if (!next) {

@@ -123,7 +123,7 @@ class ProofRequest {
       if (!version) {
         return Error{ErrorCode::kNotFound, "no entry that is kept made revision " + std::to_string(*revision)};
       }
-      offset = static_cast<uint64_t>(version->offset.value);
+      offset = static_cast<uint64_t>(version->entry.offset.value);
     }
     SHIPLOG_TRY(const auto leaf, tree_.from(Offset{static_cast<int64_t>(*offset)}));
     if (leaf && leaf->offset.value == static_cast<int64_t>(*offset)) return *leaf;

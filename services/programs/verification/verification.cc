@@ -201,35 +201,37 @@ class Verification {
   Result<void> read_records() {
     Offset at = oldest_.value_or(Offset{0});
     while (true) {
-      SHIPLOG_TRY(const auto damaged, read_until_damage(at));
-      if (!damaged) return ok();
+      SHIPLOG_TRY(const Stretch stretch, read_until_damage(at));
+      if (!stretch.damage) return ok();
       // What is behind it is still read, to name all of it.
-      SHIPLOG_TRY(take_damaged(at, *damaged));
+      SHIPLOG_TRY(take_damaged(at, *stretch.damage));
       at = Offset{at.value + 1};
       if (!head_ || at >= *head_) return ok();
     }
   }
 
-  /// The error of a record that is damaged, at `at`; nullopt: the journal ended.
-  Result<std::optional<Error>> read_until_damage(Offset& at) {
+  struct Stretch {
+    std::optional<Error> damage;  // of the record at `at`; nullopt: the journal ended
+  };
+  Result<Stretch> read_until_damage(Offset& at) {
     auto opened = options_.journal->tail(at);
-    if (!opened && opened.error().code == ErrorCode::kCorrupt) return std::optional{opened.error()};
+    if (!opened && opened.error().code == ErrorCode::kCorrupt) return Stretch{opened.error()};
     SHIPLOG_TRY(const auto tail, std::move(opened));
     int waits = 0;
     while (!head_ || at < *head_) {
       auto records = tail->next(kRecordsAtOnce, kPatience);
-      if (!records && records.error().code == ErrorCode::kCorrupt) return std::optional{records.error()};
+      if (!records && records.error().code == ErrorCode::kCorrupt) return Stretch{records.error()};
       SHIPLOG_TRY(auto some, std::move(records));
-      if (some.empty() && (!head_ || ++waits == kMostWaits)) return std::optional<Error>{};
+      if (some.empty() && (!head_ || ++waits == kMostWaits)) return Stretch{};
       for (JournalRecord& record : some) {
-        if (head_ && record.offset >= *head_) return std::optional<Error>{};
+        if (head_ && record.offset >= *head_) return Stretch{};
         waits = 0;
         at = Offset{record.offset.value + 1};
         SHIPLOG_TRY(take(std::move(record)));
       }
       if (options_.progress) options_.progress({report_.records, at, head_.value_or(at)});
     }
-    return std::optional<Error>{};
+    return Stretch{};
   }
 
   Result<void> take(JournalRecord record) {

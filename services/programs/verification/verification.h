@@ -34,7 +34,7 @@ struct VerificationOptions {
   /// Snapshots and projections of this journal, with the same offsets. One that covers what was trimmed is needed if
   /// records were trimmed.
   std::vector<std::string> files = {};
-  std::string work_folder;  ///< exists; the projection is made again in it if there are files
+  std::string work_folder = {};  ///< exists; the projection is made again in it if there are files
   std::function<void(const Finding&)> found = {};
   std::function<void(const std::string&)> note = {};                ///< what is no difference, but should be known
   std::function<void(const VerificationProgress&)> progress = {};  ///< after each batch
