@@ -43,11 +43,15 @@ Result<void> TreeProjection::apply(const FoldedEntry& folded) {
     return Error{ErrorCode::kInternal, "the entry at offset " + std::to_string(folded.offset.value) +
                                            " has no leaf hash, but those before it have"};
   }
+  return append(folded.offset, *folded.leaf);
+}
+
+Result<void> TreeProjection::append(Offset offset, const proof::Digest& leaf) {
   static const std::string kLeaf = store::tree_leaf_table().insert();
   static const std::string kNode = store::tree_node_table().insert();
-  SHIPLOG_TRY(insert(connection_, kLeaf, static_cast<int64_t>(frontier_.size()), folded.offset.value, *folded.leaf));
+  SHIPLOG_TRY(insert(connection_, kLeaf, static_cast<int64_t>(frontier_.size()), offset.value, leaf));
   std::vector<std::pair<proof::NodeId, proof::Digest>> kept;
-  frontier_.add(*folded.leaf, [&](proof::NodeId node, const proof::Digest& hash) {
+  frontier_.add(leaf, [&](proof::NodeId node, const proof::Digest& hash) {
     if (node.level % kTreeLevelsApart == 0) kept.emplace_back(node, hash);
   });
   for (const auto& [node, hash] : kept) {

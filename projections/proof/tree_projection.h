@@ -15,6 +15,8 @@ class TreeProjection {
   static Result<TreeProjection> create(sqlite::Connection& connection);
   /// Errors: those of SQLite; kInternal, an entry without a leaf follows one with a leaf.
   Result<void> apply(const FoldedEntry& folded);
+  /// Adds the leaf of the next record.
+  Result<void> append(Offset offset, const proof::Digest& leaf);
   /// After a rollback: what is in the file counts.
   void forget() { known_ = false; }
 

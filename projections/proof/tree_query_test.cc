@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "events/codec/codec.h"
+#include "events/journal/memory_journal.h"
+#include "projections/proof/begin_tree.h"
 #include "projections/scrub/repair.h"
 #include "projections/scrub/scrub.h"
 #include "tests/support/projected_fleet.h"
@@ -153,6 +155,30 @@ TEST_F(TreeTest, BeginsLateInAFileThatHadNone) {
   ASSERT_TRUE(must(tree.late_beginning()));
   EXPECT_EQ(must(tree.late_beginning())->hash, leaf(5));
   EXPECT_EQ(must(proof::root_at(12, tree.nodes())), root(5, 17));
+}
+
+// As after the migration of a projection that a build without trees has made of a journal that is trimmed.
+TEST_F(TreeTest, BeginsWithTheOldestRecordThatTheJournalHas) {
+  for (size_t index = 0; index < 40; ++index) {
+    journal_.push_back(entry_at(index));
+    const Folded folded = fold(state_, journal_[index]);
+    const FoldedEntry entry{Offset{static_cast<int64_t>(index)}, journal_[index], folded};
+    must(projections_->apply({&entry, 1}, state_.meta()));
+  }
+  projections_.reset();
+  const auto records = make_memory_journal();
+  for (const Entry& entry : journal_) records->append(encode(entry), [](const Result<Offset>&) {});
+  // The newest ones are not in the projection yet.
+  for (int more = 0; more < 5; ++more) records->append("later", [](const Result<Offset>&) {});
+  must(records->trim(Offset{12}));
+  for (int times = 0; times < 2; ++times) {
+    must(begin_tree(*records, path()));
+    Reader reader = must(Reader::open(path()));
+    const View view = must(reader.view());
+    EXPECT_EQ(must(TreeQuery{view}.size()), 28U);
+    EXPECT_EQ(must(TreeQuery{view}.late_beginning())->offset, Offset{12});
+    EXPECT_EQ(must(proof::root_at(28, TreeQuery{view}.nodes())), root(12, 40));
+  }
 }
 
 TEST_F(TreeTest, AnEntryWithoutLeafAfterOthersIsRefused) {
