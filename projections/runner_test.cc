@@ -133,7 +133,8 @@ TEST(Projections, ReopenedFileWithManyObjectsRestoresTheState) {  // in several 
     entries[i].id = new_entry_id(fleet.random());
     entries[i].events = {ObjectCreated{key, object_value(key)}};
     folded.push_back(fold(state, entries[i]));
-    batch.push_back({Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded.back(), TestFleet::leaf_of(entries[i])});
+    batch.push_back(
+        {Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded.back(), TestFleet::leaf_of(entries[i])});
   }
   must(fleet.projections().apply(batch, state.meta()));
   const Restored restored = fleet.reopen();
@@ -231,7 +232,8 @@ TEST(Projections, FailedBatchLeavesNothingAndCanBeRetried) {
   Folded folded;
   folded.changes = {{key, Revision{1}, {}, object_value(key), std::make_shared<const std::string>("{}")}};
   {
-    const FoldedEntry batch[] = {{next, entry, folded, TestFleet::leaf_of(entry)}};  // there is a version at revision 1 already
+    const FoldedEntry batch[] = {
+        {next, entry, folded, TestFleet::leaf_of(entry)}};  // there is a version at revision 1 already
     const auto applied = fleet.projections().apply(batch, StateMeta{});
     ASSERT_FALSE(applied);
     EXPECT_EQ(dump(fleet.path()), before);

@@ -24,10 +24,11 @@ TEST(Checkpoint, IsWrittenAsTheFormatSays) {
 
 TEST(Checkpoint, WhatIsNoneIsRefused) {
   const std::string root = "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=";
-  for (const std::string& text : {std::string{}, std::string{"a\n"}, "a\n1\n" + root, "\n1\n" + root + "\n",
-                                  "a\n01\n" + root + "\n", "a\n-1\n" + root + "\n", "a\n1 \n" + root + "\n",
-                                  std::string{"a\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2J=\n"}, std::string{"a\n1\nAAAA\n"},
-                                  "a\n1\n" + root + "\n\n", "a\n99999999999999999999\n" + root + "\n"}) {
+  for (const std::string& text :
+       {std::string{}, std::string{"a\n"}, "a\n1\n" + root, "\n1\n" + root + "\n", "a\n01\n" + root + "\n",
+        "a\n-1\n" + root + "\n", "a\n1 \n" + root + "\n",
+        std::string{"a\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2J=\n"}, std::string{"a\n1\nAAAA\n"},
+        "a\n1\n" + root + "\n\n", "a\n99999999999999999999\n" + root + "\n"}) {
     EXPECT_FALSE(parse_tree_head(text)) << text;
   }
 }
@@ -52,9 +53,9 @@ TEST(InclusionProofFile, IsReadAsItWasWritten) {
   std::string with_extra = to_text(proof);
   with_extra.insert(with_extra.find("index"), "extra AAAA\n");
   EXPECT_EQ(must(parse_inclusion_proof(with_extra)), proof);
-  for (const char* text : {"", "c2sp.org/tlog-proof@v2\nindex 1\n\n", "c2sp.org/tlog-proof@v1\n\n",
-                           "c2sp.org/tlog-proof@v1\nindex 01\n\n", "c2sp.org/tlog-proof@v1\nindex 1\nAAAA\n\n",
-                           "c2sp.org/tlog-proof@v1\nindex 1\n"}) {
+  for (const char* text :
+       {"", "c2sp.org/tlog-proof@v2\nindex 1\n\n", "c2sp.org/tlog-proof@v1\n\n", "c2sp.org/tlog-proof@v1\nindex 01\n\n",
+        "c2sp.org/tlog-proof@v1\nindex 1\nAAAA\n\n", "c2sp.org/tlog-proof@v1\nindex 1\n"}) {
     EXPECT_FALSE(parse_inclusion_proof(text)) << text;
   }
 }

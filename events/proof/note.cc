@@ -73,8 +73,7 @@ bool verifies(const VerifierKey& key, std::string_view text, std::string_view si
 }  // namespace
 
 std::string to_text(const VerifierKey& key) {
-  return key.name + "+" + hex(key_id(key)) + "+" +
-         base64_encode(std::string{kEd25519} + std::string{view_of(key.key)});
+  return key.name + "+" + hex(key_id(key)) + "+" + base64_encode(std::string{kEd25519} + std::string{view_of(key.key)});
 }
 
 Result<VerifierKey> parse_verifier_key(std::string_view text) {
@@ -96,8 +95,8 @@ Result<VerifierKey> parse_verifier_key(std::string_view text) {
 
 Result<NoteSigner> NoteSigner::make(std::string name, const std::array<unsigned char, 32>& seed) {
   if (!is_key_name(name)) {
-    return Error{ErrorCode::kInvalid, "the name of a signing key, \"" + name +
-                                          "\", must be printable ASCII without spaces and \"+\""};
+    return Error{ErrorCode::kInvalid,
+                 "the name of a signing key, \"" + name + "\", must be printable ASCII without spaces and \"+\""};
   }
   const Pkey pkey{::EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, seed.data(), seed.size())};
   VerifierKey verifier{.name = std::move(name)};
@@ -113,8 +112,7 @@ std::string NoteSigner::sign(std::string_view text) const {
   const Context context{::EVP_MD_CTX_new()};
   std::array<unsigned char, kSignatureBytes> signature{};
   size_t size = signature.size();
-  SHIPLOG_CHECK(pkey && context &&
-                    ::EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, pkey.get()) == 1 &&
+  SHIPLOG_CHECK(pkey && context && ::EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, pkey.get()) == 1 &&
                     ::EVP_DigestSign(context.get(), signature.data(), &size, unsigned_of(text), text.size()) == 1,
                 "the cryptographic library signs with Ed25519");
   return std::string{text} + "\n" + std::string{kDash} + verifier_.name + " " +

@@ -79,8 +79,9 @@ TEST(SignedNote, WhatIsNoneIsRefused) {
                                  "te\xFFxt\n\n\xE2\x80\x94 a AAAAAAA=\n"}) {
     EXPECT_FALSE(open_note(note, key)) << note;
   }
-  for (const char* text : {"", "a", "a+b", "a b+00000000+AAAA", "PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
-                           "PeterNeumann+c74f20a3+AhpcMQ=="}) {
+  for (const char* text :
+       {"", "a", "a+b", "a b+00000000+AAAA", "PeterNeumann+c74f20a4+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
+        "PeterNeumann+c74f20a3+AhpcMQ=="}) {
     EXPECT_FALSE(parse_verifier_key(text)) << text;
   }
   EXPECT_FALSE(NoteSigner::make("a+b", seed_of(1)));

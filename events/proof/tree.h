@@ -9,8 +9,8 @@
 #include "events/base/result.h"
 #include "events/proof/sha256.h"
 
-// The Merkle tree of RFC 9162, section 2.1, over the records of a journal: leaf n is the nth record, in its bytes as the
-// journal stores them. Pure.
+// The Merkle tree of RFC 9162, section 2.1, over the records of a journal: leaf n is the nth record, in its bytes as
+// the journal stores them. Pure.
 namespace shiplog::proof {
 
 /// SHA-256(0x00 || record).

@@ -35,8 +35,7 @@ std::vector<Digest> path_of(uint64_t m, std::span<const std::string> d) {
 std::vector<Digest> subproof_of(uint64_t m, std::span<const std::string> d, bool b) {
   if (m == d.size()) return b ? std::vector<Digest>{} : std::vector<Digest>{mth(d)};
   const uint64_t k = largest_power_below(d.size());
-  std::vector<Digest> path =
-      m <= k ? subproof_of(m, d.first(k), b) : subproof_of(m - k, d.subspan(k), false);
+  std::vector<Digest> path = m <= k ? subproof_of(m, d.first(k), b) : subproof_of(m - k, d.subspan(k), false);
   path.push_back(m <= k ? mth(d.subspan(k)) : mth(d.first(k)));
   return path;
 }

@@ -57,7 +57,7 @@ class Rows {
       if (ours != theirs) return ours ? -1 : 1;
       const int order = ours ? (statement_.integer(column) < other.statement_.integer(column)   ? -1
                                 : statement_.integer(column) > other.statement_.integer(column) ? 1
-                                                                                                 : 0)
+                                                                                                : 0)
                              : statement_.text(column).compare(other.statement_.text(column));
       if (order != 0) return order;
     }
@@ -71,9 +71,8 @@ class Rows {
           statement_.is_integer(column) != other.statement_.is_integer(column)) {
         return false;
       }
-      const bool same = statement_.is_integer(column)
-                            ? statement_.integer(column) == other.statement_.integer(column)
-                            : statement_.text(column) == other.statement_.text(column);
+      const bool same = statement_.is_integer(column) ? statement_.integer(column) == other.statement_.integer(column)
+                                                      : statement_.text(column) == other.statement_.text(column);
       if (!same) return false;
     }
     return true;

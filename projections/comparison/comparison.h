@@ -23,14 +23,14 @@ struct ComparedProjection {
 };
 
 /// Compares every row of a projection with `made`, a projection that was made of the journal up to the same offset and
-/// whose history was trimmed as far, and checks the structure of the file: pages, indexes and the list of tables. Rows of
-/// the audit trail and of decisions may be missing at the beginning, as retention leaves them.
-/// Errors: those of reading `made`; what cannot be read of `given` is a finding.
+/// whose history was trimmed as far, and checks the structure of the file: pages, indexes and the list of tables. Rows
+/// of the audit trail and of decisions may be missing at the beginning, as retention leaves them. Errors: those of
+/// reading `made`; what cannot be read of `given` is a finding.
 Result<ComparedProjection> compare_projections(const View& given, const View& made,
                                                const std::function<void(const RowFinding&)>& found);
 
-/// Checks a projection by itself, for one that nothing can be compared with: the structure of the file, and the checksum
-/// of every row.
+/// Checks a projection by itself, for one that nothing can be compared with: the structure of the file, and the
+/// checksum of every row.
 Result<ComparedProjection> check_projection(const View& given, const std::function<void(const RowFinding&)>& found);
 
 }  // namespace shiplog

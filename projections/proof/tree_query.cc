@@ -14,8 +14,8 @@ std::string name_of(proof::NodeId node) {
 }
 
 Result<std::optional<TreeLeaf>> leaf_in(sqlite::Connection& connection, uint64_t ordinal) {
-  static const std::string kLeaf = "SELECT l.offset, l.hash FROM tree_leaf l WHERE l.ordinal = ? AND " +
-                                   store::tree_leaf_table().intact("l");
+  static const std::string kLeaf =
+      "SELECT l.offset, l.hash FROM tree_leaf l WHERE l.ordinal = ? AND " + store::tree_leaf_table().intact("l");
   SHIPLOG_TRY(auto row, connection.prepare(kLeaf));
   row.bind(1, static_cast<int64_t>(ordinal));
   SHIPLOG_TRY(const bool found, row.next());
@@ -41,8 +41,8 @@ Result<proof::Digest> stored(sqlite::Connection& connection, proof::NodeId node)
       if (const auto hash = proof::digest_from(row.blob(0))) return *hash;
     }
   }
-  return Error{ErrorCode::kCorrupt, "projection " + connection.path() + ": " + name_of(node) +
-                                        " of the tree of records is missing"};
+  return Error{ErrorCode::kCorrupt,
+               "projection " + connection.path() + ": " + name_of(node) + " of the tree of records is missing"};
 }
 
 }  // namespace

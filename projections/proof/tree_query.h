@@ -19,8 +19,8 @@ proof::NodeId tree_node_of(int64_t key);
 
 /// How many leaves a projection file has.
 Result<uint64_t> tree_size(sqlite::Connection& connection);
-/// Its subtrees, stored or computed from stored ones. Errors: kCorrupt, a row is damaged or missing. The connection must
-/// outlive it.
+/// Its subtrees, stored or computed from stored ones. Errors: kCorrupt, a row is damaged or missing. The connection
+/// must outlive it.
 proof::Nodes tree_nodes(sqlite::Connection& connection);
 
 struct TreeLeaf {

@@ -352,8 +352,8 @@ Result<ProjectionRepair> ProjectionRepair::open(const std::string& projection, c
 }
 
 bool ProjectionRepair::needs_journal() const {
-  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->entries.empty() || !impl_->unfound.empty() || !impl_->actors.empty() ||
-         !impl_->decided.empty() || !impl_->type_names.empty();
+  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->entries.empty() || !impl_->unfound.empty() ||
+         !impl_->actors.empty() || !impl_->decided.empty() || !impl_->type_names.empty();
 }
 
 Result<void> ProjectionRepair::take(Offset offset, const Entry& entry, const Folded& folded,

@@ -1,7 +1,7 @@
 // Random bits of journal files, snapshots and projections are flipped, and entries deleted, inserted and swapped:
-// `audit verify` finds each, and nothing where nothing was changed. A flip that it does not find must be of a byte without
-// content: free pages, unused space of pages, and fields of SQLite's header that say nothing of what is stored. That is
-// proven for each of them: every record, or every row of every table, is what it was. Such flips do not count.
+// `audit verify` finds each, and nothing where nothing was changed. A flip that it does not find must be of a byte
+// without content: free pages, unused space of pages, and fields of SQLite's header that say nothing of what is stored.
+// That is proven for each of them: every record, or every row of every table, is what it was. Such flips do not count.
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -151,8 +151,8 @@ TEST_F(Tampering, FlippedBitsOfSnapshotsAndHistoryAreFound) {
       } else if (found) {
         ++detected;
       } else {
-        ASSERT_EQ(rows_of(files[index]), rows[index]) << "bit " << bits[index] << " of " << files[index]
-                                                      << " was not noticed";
+        ASSERT_EQ(rows_of(files[index]), rows[index])
+            << "bit " << bits[index] << " of " << files[index] << " was not noticed";
         ASSERT_LT(++without_content, 4 * kFlips);
       }
     }

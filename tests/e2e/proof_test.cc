@@ -55,8 +55,9 @@ TEST_F(Proofs, ADestroyedKeyLeavesTheProofIntact) {
 
   // Elsewhere, with a backup and what was kept.
   fleet_.shiplogctl_ok({"backup", "--data-dir=" + fleet_.path("plane"), "--to=" + fleet_.path("backup")});
-  const Ran elsewhere = verify({"--journal=sqlite:" + fleet_.path("backup/journal.db"), "--checkpoint=" + kept("second"),
-                                "--proof=" + kept("secret.tlog-proof"), "-o", "json"});
+  const Ran elsewhere =
+      verify({"--journal=sqlite:" + fleet_.path("backup/journal.db"), "--checkpoint=" + kept("second"),
+              "--proof=" + kept("secret.tlog-proof"), "-o", "json"});
   ASSERT_TRUE(elsewhere.ok()) << elsewhere;
   const Value report = json(elsewhere.out);
   EXPECT_EQ(report["differences"].as_int(), 0);

@@ -21,7 +21,8 @@ namespace shiplog {
 /// The records of a journal, and what can be made of them: journal files, projections and tree heads.
 class ProvenJournal {
  public:
-  /// A history with objects of all operations, refusals, denials, decisions and state hashes: about 5 records an object.
+  /// A history with objects of all operations, refusals, denials, decisions and state hashes: about 5 records an
+  /// object.
   explicit ProvenJournal(size_t objects) {
     for (const char* ns : {"default", "other"}) create({type::kNamespace, "", ns});
     for (size_t number = 0; number < objects; ++number) {
@@ -51,8 +52,7 @@ class ProvenJournal {
   /// Of the first `size` records; 0: of all.
   proof::TreeHead head(size_t size = 0) const {
     const size_t many = size == 0 ? records_.size() : size;
-    const proof::Frontier tree =
-        tree_of({records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(many)});
+    const proof::Frontier tree = tree_of({records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(many)});
     return {"shiplog/test", many, tree.root()};
   }
   proof::InclusionProof proof_of(size_t index) const {
@@ -71,7 +71,8 @@ class ProvenJournal {
     const auto journal = must(open_sqlite_journal(path, {.first_offset = Offset{first}}));
     std::vector<std::promise<Result<Offset>>> stored(records.size());
     for (size_t index = 0; index < records.size(); ++index) {
-      journal->append(records[index], [&, index](Result<Offset> offset) { stored[index].set_value(std::move(offset)); });
+      journal->append(records[index],
+                      [&, index](Result<Offset> offset) { stored[index].set_value(std::move(offset)); });
     }
     for (size_t index = 0; index < records.size(); ++index) {
       EXPECT_EQ(must(stored[index].get_future().get()).value, first + static_cast<int64_t>(index));
@@ -91,8 +92,8 @@ class ProvenJournal {
       for (size_t index = begin; index < std::min(begin + kBatch, count); ++index) {
         entries.push_back(must(decode(records[index])));
         folded.push_back(fold(state, entries.back()));
-        batch.push_back({Offset{static_cast<int64_t>(index)}, entries.back(), folded.back(),
-                         proof::leaf_hash(records[index])});
+        batch.push_back(
+            {Offset{static_cast<int64_t>(index)}, entries.back(), folded.back(), proof::leaf_hash(records[index])});
       }
       must(projections->apply(batch, state.meta()));
     }
@@ -110,9 +111,8 @@ class ProvenJournal {
 
   static Value deployment(size_t number) {
     const std::string image = "v" + std::to_string(number);
-    return Value::object(
-        {{"metadata", Value::object({{"name", "web"}, {"namespace", "default"}})},
-         {"spec", Value::object({{"template", Value::object({{"image", image}})}})}});
+    return Value::object({{"metadata", Value::object({{"name", "web"}, {"namespace", "default"}})},
+                          {"spec", Value::object({{"template", Value::object({{"image", image}})}})}});
   }
   void create(const ObjectKey& key, const std::string& text = {}) {
     add({ObjectCreated{key, object_value(key, text)}}, "alice");

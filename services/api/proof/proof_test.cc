@@ -88,8 +88,8 @@ TEST_F(ProofTest, EveryRecordIsProven) {
     const Value found = answer("inclusion?offset=" + std::to_string(all[index].offset.value));
     const proof::TreeHead head = head_in(found);
     EXPECT_EQ(found["ordinal"].as_int(), static_cast<int64_t>(index));
-    EXPECT_TRUE(proof::verify_inclusion(proof::leaf_hash(all[index].bytes), index, head.size, path_in(found),
-                                        head.root));
+    EXPECT_TRUE(
+        proof::verify_inclusion(proof::leaf_hash(all[index].bytes), index, head.size, path_in(found), head.root));
   }
   // By a revision, and in an earlier checkpoint.
   const Value early = answer("inclusion?revision=5&size=6");
@@ -109,21 +109,22 @@ TEST_F(ProofTest, LaterCheckpointsContinueEarlierOnes) {
 }
 
 TEST_F(ProofTest, WhatCannotBeAnsweredIsRefused) {
-  for (const auto& [target, status] : std::vector<std::pair<std::string, int>>{{"inclusion", 400},
-                                                                              {"inclusion?offset=1&revision=2", 400},
-                                                                              {"inclusion?offset=x", 400},
-                                                                              {"inclusion?offset=-1", 400},
-                                                                              {"inclusion?ordinal=37", 404},
-                                                                              {"inclusion?offset=900", 404},
-                                                                              {"inclusion?revision=900", 404},
-                                                                              {"inclusion?revision=9223372036854775807", 404},
-                                                                              {"inclusion?ordinal=18446744073709551615", 400},
-                                                                              {"inclusion?ordinal=5&size=5", 400},
-                                                                              {"checkpoint?size=38", 400},
-                                                                              {"consistency", 400},
-                                                                              {"consistency?from=5&to=4", 400},
-                                                                              {"consistency?from=38", 400},
-                                                                              {"nothing", 404}}) {
+  for (const auto& [target, status] :
+       std::vector<std::pair<std::string, int>>{{"inclusion", 400},
+                                                {"inclusion?offset=1&revision=2", 400},
+                                                {"inclusion?offset=x", 400},
+                                                {"inclusion?offset=-1", 400},
+                                                {"inclusion?ordinal=37", 404},
+                                                {"inclusion?offset=900", 404},
+                                                {"inclusion?revision=900", 404},
+                                                {"inclusion?revision=9223372036854775807", 404},
+                                                {"inclusion?ordinal=18446744073709551615", 400},
+                                                {"inclusion?ordinal=5&size=5", 400},
+                                                {"checkpoint?size=38", 400},
+                                                {"consistency", 400},
+                                                {"consistency?from=5&to=4", 400},
+                                                {"consistency?from=38", 400},
+                                                {"nothing", 404}}) {
     EXPECT_EQ(ask(target).status, status) << target;
   }
   EXPECT_EQ(ask("checkpoint", "POST").status, 405);

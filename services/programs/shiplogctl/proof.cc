@@ -36,7 +36,8 @@ Result<proof::VerifierKey> key_of(const std::string& given) {
   if (auto key = proof::parse_verifier_key(given)) return key;
   std::error_code none;
   if (!std::filesystem::exists(given, none)) {
-    return Error{ErrorCode::kBadRequest, "--key: \"" + given + "\" is neither a verifier key (NAME+HASH+KEY) nor a file"};
+    return Error{ErrorCode::kBadRequest,
+                 "--key: \"" + given + "\" is neither a verifier key (NAME+HASH+KEY) nor a file"};
   }
   SHIPLOG_TRY(const std::string text, read_file(given));
   auto key = proof::parse_verifier_key(text);
@@ -98,7 +99,8 @@ class WorkFolder {
  public:
   static Result<WorkFolder> make(const std::string& parent) {
     std::error_code failed;
-    const std::filesystem::path in = parent.empty() ? std::filesystem::temp_directory_path(failed) : parent;
+    const std::filesystem::path in =
+        parent.empty() ? std::filesystem::temp_directory_path(failed) : std::filesystem::path{parent};
     std::string path = (in / "shiplog-verify-XXXXXX").string();
     if (failed || ::mkdtemp(path.data()) == nullptr) {
       return Error{ErrorCode::kIo, "no folder can be made in " + in.string() + ": name another one with --work-dir"};

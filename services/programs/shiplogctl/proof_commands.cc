@@ -23,27 +23,27 @@ void Program::add_proof(CLI::App& audit) {
       ->excludes(since);
   add_output(*taken, checkpoint_.output, {"json", "yaml"});
 
-  auto* proven = add(audit, "prove", "Prove that the record of an entry is in the newest checkpoint",
-                     [this]() -> Result<int> {
-                       usage_ = !prove_.revision == !prove_.offset;
-                       if (usage_) {
-                         return Error{ErrorCode::kBadRequest,
-                                      "name an entry: a revision that it made, or --offset, its place in the journal"};
-                       }
-                       SHIPLOG_TRY(auto plane, access_.connect());
-                       SHIPLOG_TRY(prove(plane, prove_, to_));
-                       return 0;
-                     });
+  auto* proven =
+      add(audit, "prove", "Prove that the record of an entry is in the newest checkpoint", [this]() -> Result<int> {
+        usage_ = !prove_.revision == !prove_.offset;
+        if (usage_) {
+          return Error{ErrorCode::kBadRequest,
+                       "name an entry: a revision that it made, or --offset, its place in the journal"};
+        }
+        SHIPLOG_TRY(auto plane, access_.connect());
+        SHIPLOG_TRY(prove(plane, prove_, to_));
+        return 0;
+      });
   proven->add_option("REVISION", prove_.revision, "A revision that the entry made");
   proven->add_option("--offset", prove_.offset, "The offset of the entry in the journal")->type_name("OFFSET");
   proven->add_option("--save", prove_.save, "Write the proof to this file (c2sp.org/tlog-proof)")->type_name("FILE");
   add_output(*proven, prove_.output, {"json", "yaml"});
 
-  auto* verified = add(audit, "verify", "Verify without a server that nothing in a journal was altered",
-                       [this]() -> Result<int> {
-                         SHIPLOG_TRY(const bool intact, verify(backing_, verify_, to_));
-                         return intact ? 0 : 1;
-                       });
+  auto* verified =
+      add(audit, "verify", "Verify without a server that nothing in a journal was altered", [this]() -> Result<int> {
+        SHIPLOG_TRY(const bool intact, verify(backing_, verify_, to_));
+        return intact ? 0 : 1;
+      });
   verified->add_option("--journal", verify_.journal, "The journal, or a copy of it (it may be in use)")
       ->required()
       ->type_name("sqlite:FILE|kafka:BROKER,.../FLEET");

@@ -150,8 +150,10 @@ class Verification {
       }
       if (auto begun = go_on_from(*base); !begun) {
         found(base->path(), std::nullopt, begun.error().message);
-        return Error{ErrorCode::kCorrupt, base->path() + " is the only file that covers what was trimmed, and cannot "
-                                                         "be gone on from: " + begun.error().message};
+        return Error{ErrorCode::kCorrupt, base->path() +
+                                              " is the only file that covers what was trimmed, and cannot "
+                                              "be gone on from: " +
+                                              begun.error().message};
       }
     } else if (const auto late = late_tree()) {
       tree_begins_ = *late;
@@ -310,7 +312,8 @@ class Verification {
       const proof::TreeHead& head = checkpoints_[next_checkpoint_];
       if (tree_broken_) continue;
       if (head.size < tree_.size()) {
-        note("the checkpoint of " + number(head.size) + " records is of records that were trimmed: it says nothing of "
+        note("the checkpoint of " + number(head.size) +
+             " records is of records that were trimmed: it says nothing of "
              "those that are there; take a newer one");
       } else if (head.root == tree_.root()) {
         report_.covered = head.size;
@@ -318,8 +321,9 @@ class Verification {
       } else {
         convict(head.size);
         found(kJournal, std::nullopt,
-              "its first " + number(head.size) + " records are not those of the checkpoint: records among them were "
-              "altered, removed, inserted or exchanged");
+              "its first " + number(head.size) +
+                  " records are not those of the checkpoint: records among them were "
+                  "altered, removed, inserted or exchanged");
       }
     }
   }
@@ -335,8 +339,9 @@ class Verification {
     if (reference_ == nullptr || compared_ >= reference_->tree_size()) return ok();
     auto other = reference_leaf();
     if (other && tree_.size() == compared_ && other->offset != offset && other->hash == leaf && report_.records == 1) {
-      return Error{ErrorCode::kInvalid, reference_->path() + " is of a journal with other offsets, of which this one is "
-                                                             "a copy: name the files of this one"};
+      return Error{ErrorCode::kInvalid, reference_->path() +
+                                            " is of a journal with other offsets, of which this one is "
+                                            "a copy: name the files of this one"};
     }
     while (other && other->offset < offset) {
       suspect(other->offset, "the record is missing: " + reference_->path() + " has one there");
@@ -368,13 +373,14 @@ class Verification {
       const uint64_t size = checkpoints_[next_checkpoint_].size;
       if (size == 0) continue;
       if (tree_broken_) {
-        found(kJournal, std::nullopt, "the root of the checkpoint of " + number(size) +
-                                          " records cannot be compared, as records are damaged");
+        found(kJournal, std::nullopt,
+              "the root of the checkpoint of " + number(size) + " records cannot be compared, as records are damaged");
         continue;
       }
       convict(std::nullopt);
-      found(kJournal, std::nullopt, "it has " + number(tree_.size()) + " records, the checkpoint has " + number(size) +
-                                        ": records were removed, or this is an older state of the journal");
+      found(kJournal, std::nullopt,
+            "it has " + number(tree_.size()) + " records, the checkpoint has " + number(size) +
+                ": records were removed, or this is an older state of the journal");
     }
   }
 
@@ -430,8 +436,8 @@ class Verification {
     if (base_ != nullptr && file.next() < base_->next()) {
       return note(file.path() + " was not compared: it is older than what the journal still has");
     }
-    found(file.path(), std::nullopt, "it covers records up to offset " + number_of(file.next()) +
-                                         ", which the journal does not have");
+    found(file.path(), std::nullopt,
+          "it covers records up to offset " + number_of(file.next()) + ", which the journal does not have");
   }
 
   static std::string number_of(Offset offset) { return std::to_string(offset.value); }
@@ -446,9 +452,9 @@ class Verification {
   std::vector<std::unique_ptr<CheckedFile>> files_;  // by how far they reach
   std::vector<const CheckedFile*> compared_files_;
   size_t next_file_ = 0;
-  CheckedFile* reference_ = nullptr;  // whose leaves records are compared with
-  uint64_t compared_ = 0;             // the next of these
-  CheckedFile* base_ = nullptr;       // that the tree and the state go on from
+  CheckedFile* reference_ = nullptr;     // whose leaves records are compared with
+  uint64_t compared_ = 0;                // the next of these
+  CheckedFile* base_ = nullptr;          // that the tree and the state go on from
   std::optional<Offset> oldest_, head_;  // nullopt: not known, as the journal is damaged
 
   std::optional<Offset> tree_begins_;

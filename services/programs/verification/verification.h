@@ -36,7 +36,7 @@ struct VerificationOptions {
   std::vector<std::string> files = {};
   std::string work_folder = {};  ///< exists; the projection is made again in it if there are files
   std::function<void(const Finding&)> found = {};
-  std::function<void(const std::string&)> note = {};                ///< what is no difference, but should be known
+  std::function<void(const std::string&)> note = {};               ///< what is no difference, but should be known
   std::function<void(const VerificationProgress&)> progress = {};  ///< after each batch
 };
 
@@ -52,10 +52,10 @@ struct VerificationReport {
   proof::Digest root = {};
 };
 
-/// Reads a journal from its first record to its present end; computes the tree of its records, and compares its root with
-/// those of the checkpoints; folds it, and compares every row of the files with what that makes. Damage does not end it:
-/// all that can be read is. Errors: kGone, records were trimmed and no file covers them; kInvalid, a file is not of this
-/// journal, or checkpoints are of different trees; those of the work folder.
+/// Reads a journal from its first record to its present end; computes the tree of its records, and compares its root
+/// with those of the checkpoints; folds it, and compares every row of the files with what that makes. Damage does not
+/// end it: all that can be read is. Errors: kGone, records were trimmed and no file covers them; kInvalid, a file is
+/// not of this journal, or checkpoints are of different trees; those of the work folder.
 Result<VerificationReport> verify_journal(const VerificationOptions& options);
 
 }  // namespace shiplog

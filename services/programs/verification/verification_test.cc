@@ -73,7 +73,8 @@ TEST_F(VerificationTest, RecordsAfterTheCheckpointAreNotCovered) {
   EXPECT_EQ(verified.report.covered, 50U);
 }
 
-// Everything behind the altered entry was made anew: journal, checksums, projection. Only what was kept elsewhere tells.
+// Everything behind the altered entry was made anew: journal, checksums, projection. Only what was kept elsewhere
+// tells.
 TEST_F(VerificationTest, AWholeFleetThatWasForgedIsFound) {
   std::vector<std::string> forged = records_;
   Entry entry = must(decode(forged[17]));
@@ -162,10 +163,12 @@ TEST_F(VerificationTest, ForgedRowsOfAProjectionAreNamed) {
     std::string sql, key;
   };
   const std::vector<Forged> all = {
-      {&store::version_table(), "UPDATE version SET json = replace(json, 'second', 'third') WHERE json LIKE '%second%'", ""},
+      {&store::version_table(), "UPDATE version SET json = replace(json, 'second', 'third') WHERE json LIKE '%second%'",
+       ""},
       {&store::entry_table(), "UPDATE entry SET refusal = NULL, reason = NULL WHERE refusal IS NOT NULL", ""},
       {&store::actor_table(), "UPDATE actor SET user = 'mallory' WHERE user = 'bob'", ""},
-      {&store::decision_table(), "UPDATE decision SET summary = 'another' WHERE id = (SELECT min(id) FROM decision)", ""},
+      {&store::decision_table(), "UPDATE decision SET summary = 'another' WHERE id = (SELECT min(id) FROM decision)",
+       ""},
       {&store::object_table(), "UPDATE object SET live = 0 WHERE name = 'web'", "web"},
       {&store::template_revision_table(), "UPDATE template_revision SET template = '{}' WHERE number = 20", "20"},
       {&store::checkpoint_table(), "UPDATE checkpoint SET time = time + 1", ""},
@@ -176,7 +179,8 @@ TEST_F(VerificationTest, ForgedRowsOfAProjectionAreNamed) {
       {&store::decision_table(), "DELETE FROM decision WHERE id = (SELECT max(id) FROM decision)", ""},
       {&store::type_table(), "UPDATE type SET name = 'things' WHERE name = 'configmaps'", ""},
       {&store::entry_table(),
-       "INSERT INTO entry SELECT 7000, id, time, actor, verb, path, cause_revision, cause_id, trace_id, as_of, revision, "
+       "INSERT INTO entry SELECT 7000, id, time, actor, verb, path, cause_revision, cause_id, trace_id, as_of, "
+       "revision, "
        "families, events, also, refusal, reason, duplicate, request, record, answer, 0 FROM entry WHERE offset = 3",
        "7000"},
       {nullptr, "DELETE FROM subject WHERE offset = (SELECT max(offset) FROM subject)", ""},
@@ -204,14 +208,16 @@ TEST_F(VerificationTest, WhatRetentionDeletedIsNoDifference) {
     }
   }
   // The audit trail keeps what versions refer to, and what a test of this size never reaches by its age.
-  forge(projection(), "DELETE FROM entry WHERE offset < 20 AND offset NOT IN (SELECT offset FROM version) AND NOT EXISTS "
-                      "(SELECT 1 FROM decision WHERE id >> 20 = offset); DELETE FROM subject WHERE offset < 20 AND "
-                      "offset NOT IN (SELECT offset FROM entry)");
+  forge(projection(),
+        "DELETE FROM entry WHERE offset < 20 AND offset NOT IN (SELECT offset FROM version) AND NOT EXISTS "
+        "(SELECT 1 FROM decision WHERE id >> 20 = offset); DELETE FROM subject WHERE offset < 20 AND "
+        "offset NOT IN (SELECT offset FROM entry)");
   const Verified verified = check({.checkpoints = {history().head()}, .files = {projection()}});
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.notes.size(), 2U) << verified.text();
   forge(projection(), "DELETE FROM entry WHERE offset = 100");
-  EXPECT_TRUE(check({.files = {projection()}}).names(projection(), std::nullopt, "row 100 of the table entry is missing"));
+  EXPECT_TRUE(
+      check({.files = {projection()}}).names(projection(), std::nullopt, "row 100 of the table entry is missing"));
 }
 
 TEST_F(VerificationTest, ProofsHoldForACopyWithOtherOffsets) {
