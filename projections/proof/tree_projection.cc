@@ -1,28 +1,16 @@
 #include "projections/proof/tree_projection.h"
 
 #include <utility>
-#include <vector>
 
 #include "projections/proof/tree_query.h"
 #include "projections/store/checked_table.h"
 
 namespace shiplog {
-namespace {
-
-Result<void> insert(sqlite::Connection& connection, const std::string& sql, int64_t key, std::optional<int64_t> offset,
-                    const proof::Digest& hash) {
-  SHIPLOG_TRY(auto row, connection.prepare(sql));
-  int column = 0;
-  row.bind(++column, key);
-  if (offset) row.bind(++column, *offset);
-  row.bind_blob(++column, proof::bytes_of(hash));
-  return row.run();
-}
-
-}  // namespace
 
 Result<TreeProjection> TreeProjection::create(sqlite::Connection& connection) {
-  TreeProjection made{connection};
+  SHIPLOG_TRY(auto insert_leaf, connection.prepare(store::tree_leaf_table().insert()));
+  SHIPLOG_TRY(auto insert_node, connection.prepare(store::tree_node_table().insert()));
+  TreeProjection made{connection, std::move(insert_leaf), std::move(insert_node)};
   SHIPLOG_TRY(made.load());
   return made;
 }
@@ -47,15 +35,18 @@ Result<void> TreeProjection::apply(const FoldedEntry& folded) {
 }
 
 Result<void> TreeProjection::append(Offset offset, const proof::Digest& leaf) {
-  static const std::string kLeaf = store::tree_leaf_table().insert();
-  static const std::string kNode = store::tree_node_table().insert();
-  SHIPLOG_TRY(insert(connection_, kLeaf, static_cast<int64_t>(frontier_.size()), offset.value, leaf));
-  std::vector<std::pair<proof::NodeId, proof::Digest>> kept;
-  frontier_.add(leaf, [&](proof::NodeId node, const proof::Digest& hash) {
-    if (node.level % kTreeLevelsApart == 0) kept.emplace_back(node, hash);
+  insert_leaf_.bind(1, static_cast<int64_t>(frontier_.size()));
+  insert_leaf_.bind(2, offset.value);
+  insert_leaf_.bind_blob(3, proof::bytes_of(leaf));
+  SHIPLOG_TRY(insert_leaf_.run());
+  completed_.clear();
+  frontier_.add(leaf, [this](proof::NodeId node, const proof::Digest& hash) {
+    if (node.level % kTreeLevelsApart == 0) completed_.emplace_back(node, hash);
   });
-  for (const auto& [node, hash] : kept) {
-    SHIPLOG_TRY(insert(connection_, kNode, tree_node_key(node), std::nullopt, hash));
+  for (const auto& [node, hash] : completed_) {
+    insert_node_.bind(1, tree_node_key(node));
+    insert_node_.bind_blob(2, proof::bytes_of(hash));
+    SHIPLOG_TRY(insert_node_.run());
   }
   return ok();
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "events/base/result.h"
 #include "events/proof/tree.h"
 #include "events/sqlite/connection.h"
@@ -21,11 +24,14 @@ class TreeProjection {
   void forget() { known_ = false; }
 
  private:
-  explicit TreeProjection(sqlite::Connection& connection) : connection_{connection} {}
+  TreeProjection(sqlite::Connection& connection, sqlite::Statement insert_leaf, sqlite::Statement insert_node)
+      : connection_{connection}, insert_leaf_{std::move(insert_leaf)}, insert_node_{std::move(insert_node)} {}
   Result<void> load();
 
   sqlite::Connection& connection_;
+  sqlite::Statement insert_leaf_, insert_node_;
   proof::Frontier frontier_;
+  std::vector<std::pair<proof::NodeId, proof::Digest>> completed_;
   bool known_ = false;
 };
 

@@ -66,7 +66,9 @@ class Tampering : public testing::Test {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
 
-  Verified check(VerificationOptions options) const { return verify(journal_, std::move(options), folder_.path()); }
+  VerificationOutcome check(VerificationOptions options) const {
+    return verify(journal_, std::move(options), folder_.path());
+  }
 
   std::vector<std::string> records_of(const std::string& path) const {
     const auto journal = open_sqlite_journal(path, {.create = false});
@@ -128,7 +130,7 @@ TEST_F(Tampering, FlippedBitsOfSnapshotsAndHistoryAreFound) {
   ASSERT_GT(rows[0].size(), history().size());
   const VerificationOptions options{.checkpoints = {history().head()}, .files = files};
   {
-    const Verified intact = check(options);
+    const VerificationOutcome intact = check(options);
     ASSERT_TRUE(intact.intact()) << intact.text();
   }
   const std::vector<Bits> choices = {Bits{original[0]}, Bits{original[1]}};
@@ -142,7 +144,7 @@ TEST_F(Tampering, FlippedBitsOfSnapshotsAndHistoryAreFound) {
       bits.push_back(choices[index].next(random_));
       write(files[index], spared == index ? original[index] : flipped(original[index], bits.back()));
     }
-    const Verified verified = check(options);
+    const VerificationOutcome verified = check(options);
     EXPECT_FALSE(verified.names("the journal")) << verified.text();
     for (size_t index = 0; index < files.size(); ++index) {
       const bool found = verified.error || verified.names(files[index]);
@@ -182,7 +184,7 @@ TEST_F(Tampering, DeletedInsertedAndSwappedEntriesAreFound) {
     write(path, "");
     std::filesystem::remove(path);
     ProvenJournal::store(path, records);
-    const Verified verified = verify(path, {.checkpoints = {history().head()}}, folder_.path());
+    const VerificationOutcome verified = verify(path, {.checkpoints = {history().head()}}, folder_.path());
     EXPECT_TRUE(verified.names("the journal")) << how << " " << at << " " << other << "\n" << verified.text();
   }
 }

@@ -145,7 +145,7 @@ class ProvenJournal {
 };
 
 /// What a verification said.
-struct Verified {
+struct VerificationOutcome {
   VerificationReport report;
   std::vector<Finding> findings;
   std::vector<std::string> notes;
@@ -170,8 +170,8 @@ struct Verified {
   }
 };
 
-inline Verified verify(Journal& journal, VerificationOptions options, const std::string& work_folder) {
-  Verified verified;
+inline VerificationOutcome verify(Journal& journal, VerificationOptions options, const std::string& work_folder) {
+  VerificationOutcome verified;
   options.journal = &journal;
   options.work_folder = work_folder;
   options.found = [&](const Finding& finding) { verified.findings.push_back(finding); };
@@ -186,10 +186,11 @@ inline Verified verify(Journal& journal, VerificationOptions options, const std:
   return verified;
 }
 
-inline Verified verify(const std::string& journal, VerificationOptions options, const std::string& work_folder) {
+inline VerificationOutcome verify(const std::string& journal, VerificationOptions options,
+                                  const std::string& work_folder) {
   const auto opened = open_sqlite_journal(journal, {.create = false});
   if (opened) return verify(*opened.value(), std::move(options), work_folder);
-  Verified verified;
+  VerificationOutcome verified;
   verified.error = opened.error();
   return verified;
 }

@@ -26,12 +26,14 @@ class VerificationTest : public testing::Test {
   std::string snapshot() const { return folder_.file("snapshot.db"); }
   std::string projection() const { return folder_.file("projection.db"); }
 
-  Verified check(VerificationOptions options) const { return verify(journal(), std::move(options), folder_.path()); }
+  VerificationOutcome check(VerificationOptions options) const {
+    return verify(journal(), std::move(options), folder_.path());
+  }
   /// Of a journal with other records, which were written with all checksums right.
-  Verified check_rewritten(const std::vector<std::string>& records, VerificationOptions options) const {
+  VerificationOutcome check_rewritten(const std::vector<std::string>& records, VerificationOptions options) const {
     const std::string path = folder_.file("rewritten.db");
     ProvenJournal::store(path, records);
-    const Verified verified = verify(path, std::move(options), folder_.path());
+    const VerificationOutcome verified = verify(path, std::move(options), folder_.path());
     std::filesystem::remove(path);
     std::filesystem::remove(path + "-head");
     return verified;
@@ -56,7 +58,7 @@ class VerificationTest : public testing::Test {
 TEST_F(VerificationTest, AnIntactFleetHasNoFindings) {
   VerificationOptions options = everything();
   options.proofs = {{history().proof_of(3), history().head()}, {history().proof_of(90), history().head()}};
-  const Verified verified = check(options);
+  const VerificationOutcome verified = check(options);
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.report.records, records_.size());
   EXPECT_EQ(verified.report.covered, records_.size());
@@ -68,7 +70,7 @@ TEST_F(VerificationTest, AnIntactFleetHasNoFindings) {
 }
 
 TEST_F(VerificationTest, RecordsAfterTheCheckpointAreNotCovered) {
-  const Verified verified = check({.checkpoints = {history().head(50)}});
+  const VerificationOutcome verified = check({.checkpoints = {history().head(50)}});
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.report.covered, 50U);
 }
@@ -83,11 +85,12 @@ TEST_F(VerificationTest, AWholeFleetThatWasForgedIsFound) {
   const std::string made = folder_.file("forged.db");
   ProvenJournal::project(made, forged, forged.size());
   EXPECT_TRUE(check_rewritten(forged, {.files = {made}}).intact()) << "nothing vouches for it";
-  const Verified verified = check_rewritten(forged, {.checkpoints = {history().head()}, .files = {made}});
+  const VerificationOutcome verified = check_rewritten(forged, {.checkpoints = {history().head()}, .files = {made}});
   EXPECT_FALSE(verified.intact());
   EXPECT_TRUE(verified.names("the journal", std::nullopt, "are not those of the checkpoint")) << verified.text();
   // With the projection of another process, the record is named.
-  const Verified named = check_rewritten(forged, {.checkpoints = {history().head()}, .files = {projection()}});
+  const VerificationOutcome named =
+      check_rewritten(forged, {.checkpoints = {history().head()}, .files = {projection()}});
   EXPECT_TRUE(named.names("the journal", 17, "is not the one that")) << named.text();
 }
 
@@ -115,25 +118,25 @@ TEST_F(VerificationTest, RemovedInsertedDuplicateAndSwappedRecordsAreFound) {
     changed.emplace_back("swapped " + std::to_string(index), swapped);
   }
   for (const auto& [how, records] : changed) {
-    const Verified alone = check_rewritten(records, {.checkpoints = {history().head()}});
+    const VerificationOutcome alone = check_rewritten(records, {.checkpoints = {history().head()}});
     EXPECT_FALSE(alone.intact()) << how;
     EXPECT_FALSE(alone.error) << how << ": " << alone.error->message;
-    const Verified beside = check_rewritten(records, everything());
+    const VerificationOutcome beside = check_rewritten(records, everything());
     EXPECT_TRUE(beside.names("the journal")) << how << "\n" << beside.text();
   }
   // Appended behind the checkpoint: it is new, and not what was vouched for.
   std::vector<std::string> longer = records_;
   longer.push_back(records_.back());
-  const Verified appended = check_rewritten(longer, {.checkpoints = {history().head()}});
+  const VerificationOutcome appended = check_rewritten(longer, {.checkpoints = {history().head()}});
   EXPECT_TRUE(appended.intact()) << appended.text();
   EXPECT_EQ(appended.report.size - appended.report.covered, 1U);
 }
 
 TEST_F(VerificationTest, ATruncatedOrOlderJournalIsFound) {
   const std::vector<std::string> shorter{records_.begin(), records_.begin() + 70};
-  const Verified alone = check_rewritten(shorter, {.checkpoints = {history().head()}});
+  const VerificationOutcome alone = check_rewritten(shorter, {.checkpoints = {history().head()}});
   EXPECT_TRUE(alone.names("the journal", std::nullopt, "records were removed")) << alone.text();
-  const Verified beside = check_rewritten(shorter, {.files = {projection()}});
+  const VerificationOutcome beside = check_rewritten(shorter, {.files = {projection()}});
   EXPECT_TRUE(beside.names("the journal", 70, "is missing")) << beside.text();
   EXPECT_TRUE(beside.names(projection(), std::nullopt, "which the journal does not have")) << beside.text();
   // An older checkpoint fits an older journal; the newer one, which was kept too, does not.
@@ -147,7 +150,7 @@ TEST_F(VerificationTest, ADamagedRecordIsNamedAndWhatIsBehindItIsRead) {
     must(connection->execute("UPDATE entry SET bytes = zeroblob(length(bytes)) WHERE offset IN (20, 55)"));
     must(connection->execute("DELETE FROM entry WHERE offset = 80"));
   }
-  const Verified verified = check(everything());
+  const VerificationOutcome verified = check(everything());
   for (const int64_t offset : {20, 55, 80}) {
     EXPECT_TRUE(verified.names("the journal", offset, "")) << offset << "\n" << verified.text();
   }
@@ -191,7 +194,7 @@ TEST_F(VerificationTest, ForgedRowsOfAProjectionAreNamed) {
     must(store::remove_database(copy));
     must(store::write_snapshot(projection(), copy));
     forge(copy, forged.sql, forged.table);
-    const Verified verified = check({.checkpoints = {history().head()}, .files = {copy}});
+    const VerificationOutcome verified = check({.checkpoints = {history().head()}, .files = {copy}});
     ASSERT_FALSE(verified.error) << verified.error->message;
     EXPECT_TRUE(verified.names(copy, std::nullopt, forged.table == nullptr ? "" : "the table " + forged.table->name))
         << verified.text();
@@ -212,7 +215,7 @@ TEST_F(VerificationTest, WhatRetentionDeletedIsNoDifference) {
         "DELETE FROM entry WHERE offset < 20 AND offset NOT IN (SELECT offset FROM version) AND NOT EXISTS "
         "(SELECT 1 FROM decision WHERE id >> 20 = offset); DELETE FROM subject WHERE offset < 20 AND "
         "offset NOT IN (SELECT offset FROM entry)");
-  const Verified verified = check({.checkpoints = {history().head()}, .files = {projection()}});
+  const VerificationOutcome verified = check({.checkpoints = {history().head()}, .files = {projection()}});
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.notes.size(), 2U) << verified.text();
   forge(projection(), "DELETE FROM entry WHERE offset = 100");
@@ -225,24 +228,24 @@ TEST_F(VerificationTest, ProofsHoldForACopyWithOtherOffsets) {
   ProvenJournal::store(copy, records_, 1);
   const VerificationOptions options{.checkpoints = {history().head(50), history().head()},
                                     .proofs = {{history().proof_of(3), history().head()}}};
-  const Verified verified = verify(copy, options, folder_.path());
+  const VerificationOutcome verified = verify(copy, options, folder_.path());
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.report.covered, records_.size());
   EXPECT_EQ(verified.report.proven, 1U);
-  const Verified other = verify(copy, {.files = {projection()}}, folder_.path());
+  const VerificationOutcome other = verify(copy, {.files = {projection()}}, folder_.path());
   ASSERT_TRUE(other.error);
   EXPECT_EQ(other.error->code, ErrorCode::kInvalid) << "the file is of the original";
 }
 
 TEST_F(VerificationTest, ProofsHoldForATrimmedJournal) {
   must(must(open_sqlite_journal(journal(), {.create = false}))->trim(Offset{45}));
-  const Verified none = check({.checkpoints = {history().head()}});
+  const VerificationOutcome none = check({.checkpoints = {history().head()}});
   ASSERT_TRUE(none.error);
   EXPECT_EQ(none.error->code, ErrorCode::kGone) << none.error->message;
   VerificationOptions options = everything();
   options.checkpoints = {history().head(50), history().head()};
   options.proofs = {{history().proof_of(90), history().head()}};
-  const Verified verified = check(options);
+  const VerificationOutcome verified = check(options);
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.report.records, records_.size() - 45);
   EXPECT_EQ(verified.report.size, records_.size());
@@ -272,12 +275,12 @@ TEST_F(VerificationTest, ATreeThatBeganLateIsVerified) {
   const proof::Frontier tree = ProvenJournal::tree_of({records_.begin() + 30, records_.end()});
   const proof::TreeHead head{proof::origin_of("shiplog/test", &first), tree.size(), tree.root()};
   for (const auto& files : {std::vector<std::string>{}, std::vector<std::string>{late}}) {
-    const Verified verified = check({.checkpoints = {head}, .files = files});
+    const VerificationOutcome verified = check({.checkpoints = {head}, .files = files});
     EXPECT_TRUE(verified.intact()) << verified.text();
     EXPECT_EQ(verified.report.covered, records_.size() - 30);
   }
   // It does not pass for the tree of the whole journal.
-  const Verified other = check({.checkpoints = {history().head(), head}});
+  const VerificationOutcome other = check({.checkpoints = {history().head(), head}});
   ASSERT_TRUE(other.error);
   EXPECT_EQ(other.error->code, ErrorCode::kInvalid);
 }
@@ -285,7 +288,7 @@ TEST_F(VerificationTest, ATreeThatBeganLateIsVerified) {
 TEST_F(VerificationTest, ATreeOfAnotherFleetIsNotTaken) {
   const ProvenJournal other{10};
   EXPECT_FALSE(check({.checkpoints = {{"shiplog/test", records_.size(), other.head().root}}}).intact());
-  const Verified proof = check({.proofs = {{history().proof_of(3), history().head()}}});
+  const VerificationOutcome proof = check({.proofs = {{history().proof_of(3), history().head()}}});
   EXPECT_TRUE(proof.intact()) << proof.text();
   proof::InclusionProof wrong = history().proof_of(3);
   wrong.index = 4;
