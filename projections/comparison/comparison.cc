@@ -8,6 +8,7 @@
 
 #include "events/sqlite/connection.h"
 #include "projections/store/checked_table.h"
+#include "projections/store/schemas.h"
 
 namespace shiplog {
 namespace {
@@ -148,9 +149,7 @@ class Comparison {
 
   Result<ComparedProjection> run() {
     check_structure();
-    if (made_ != nullptr) {
-      SHIPLOG_TRY(compare_schema());
-    }
+    SHIPLOG_TRY(compare_schema());
     for (const CheckedTable* table : store::checked_tables()) {
       SHIPLOG_TRY(table_of(*table));
     }
@@ -188,7 +187,11 @@ class Comparison {
     }
   }
   Result<void> compare_schema() {
-    SHIPLOG_TRY(const auto made, schema_of(*made_));
+    SHIPLOG_TRY(const auto empty, sqlite::Connection::open(":memory:", {.kind = "projection", .create = true}));
+    for (const char* text : store::schemas()) {
+      SHIPLOG_TRY(empty->execute(text));
+    }
+    SHIPLOG_TRY(const auto made, schema_of(*empty));
     const auto given = schema_of(given_);
     if (!given) {
       report("", "", "its tables cannot be listed: " + given.error().message);
