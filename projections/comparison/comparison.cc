@@ -142,9 +142,9 @@ class Retained {
   std::optional<int64_t> entry_, decision_;
 };
 
-class Comparison {
+class ProjectionComparison {
  public:
-  Comparison(sqlite::Connection& given, sqlite::Connection* made, const Found& found)
+  ProjectionComparison(sqlite::Connection& given, sqlite::Connection* made, const Found& found)
       : given_{given}, made_{made}, found_{found}, retained_{given} {}
 
   Result<ComparedProjection> run() {
@@ -262,11 +262,11 @@ class Comparison {
 }  // namespace
 
 Result<ComparedProjection> compare_projections(const View& given, const View& made, const Found& found) {
-  return Comparison{given.connection(), &made.connection(), found}.run();
+  return ProjectionComparison{given.connection(), &made.connection(), found}.run();
 }
 
 Result<ComparedProjection> check_projection(const View& given, const Found& found) {
-  return Comparison{given.connection(), nullptr, found}.run();
+  return ProjectionComparison{given.connection(), nullptr, found}.run();
 }
 
 }  // namespace shiplog

@@ -147,13 +147,13 @@ class ProvenJournal {
 /// What a verification said.
 struct VerificationOutcome {
   VerificationReport report;
-  std::vector<Finding> findings;
+  std::vector<FoundDifference> findings;
   std::vector<std::string> notes;
   std::optional<Error> error;
 
   bool intact() const { return !error && report.findings == 0; }
   bool names(const std::string& where, std::optional<int64_t> offset, const std::string& what) const {
-    return std::ranges::any_of(findings, [&](const Finding& finding) {
+    return std::ranges::any_of(findings, [&](const FoundDifference& finding) {
       return finding.where == where && finding.what.find(what) != std::string::npos &&
              (!offset || (finding.offset && finding.offset->value == *offset));
     });
@@ -161,7 +161,7 @@ struct VerificationOutcome {
   bool names(const std::string& where) const { return names(where, std::nullopt, ""); }
   std::string text() const {
     std::string text = error ? "error: " + error->message + "\n" : "";
-    for (const Finding& finding : findings) {
+    for (const FoundDifference& finding : findings) {
       text += finding.where + (finding.offset ? "@" + std::to_string(finding.offset->value) : "") + ": " +
               finding.what + "\n";
     }
@@ -174,7 +174,7 @@ inline VerificationOutcome verify(Journal& journal, VerificationOptions options,
   VerificationOutcome verified;
   options.journal = &journal;
   options.work_folder = work_folder;
-  options.found = [&](const Finding& finding) { verified.findings.push_back(finding); };
+  options.found = [&](const FoundDifference& finding) { verified.findings.push_back(finding); };
   options.note = [&](const std::string& note) { verified.notes.push_back(note); };
   const auto report = verify_journal(options);
   if (report) {

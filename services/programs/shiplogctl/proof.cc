@@ -120,7 +120,7 @@ class WorkFolder {
   std::string path_;
 };
 
-Value to_value(const Finding& finding) {
+Value to_value(const FoundDifference& finding) {
   Value value = Value::object({{"where", finding.where}, {"what", finding.what}});
   if (finding.offset) value.set("offset", finding.offset->value);
   return value;
@@ -234,7 +234,7 @@ Result<bool> verify(const Backing& backing, const VerifyOptions& options, const 
   checking.journal = journal.get();
   checking.files = options.files;
   checking.work_folder = work.path();
-  checking.found = [&](const Finding& finding) {
+  checking.found = [&](const FoundDifference& finding) {
     checked.findings.push_back(to_value(finding));
     if (json) return;
     to.out << "DIFFERENT " << finding.where;

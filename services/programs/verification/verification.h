@@ -14,7 +14,7 @@
 namespace shiplog {
 
 /// Something that is not what it was, or does not follow from the journal.
-struct Finding {
+struct FoundDifference {
   std::string where;             ///< "the journal", or a file
   std::optional<Offset> offset;  ///< of a record
   std::string what;              ///< a sentence, which names table and key of a row
@@ -35,7 +35,7 @@ struct VerificationOptions {
   /// records were trimmed.
   std::vector<std::string> files = {};
   std::string work_folder = {};  ///< exists; the projection is made again in it if there are files
-  std::function<void(const Finding&)> found = {};
+  std::function<void(const FoundDifference&)> found = {};
   std::function<void(const std::string&)> note = {};               ///< what is no difference, but should be known
   std::function<void(const VerificationProgress&)> progress = {};  ///< after each batch
 };

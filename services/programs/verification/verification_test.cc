@@ -154,7 +154,7 @@ TEST_F(VerificationTest, ADamagedRecordIsNamedAndWhatIsBehindItIsRead) {
   for (const int64_t offset : {20, 55, 80}) {
     EXPECT_TRUE(verified.names("the journal", offset, "")) << offset << "\n" << verified.text();
   }
-  EXPECT_EQ(std::ranges::count(verified.findings, "the journal", &Finding::where), 3) << verified.text();
+  EXPECT_EQ(std::ranges::count(verified.findings, "the journal", &FoundDifference::where), 3) << verified.text();
   EXPECT_EQ(verified.report.records, records_.size() - 3);
   EXPECT_TRUE(verified.names(projection(), std::nullopt, "was not compared")) << verified.text();
   EXPECT_EQ(verified.report.covered, records_.size()) << "the hashes of the damaged ones are known: the rest is right";
