@@ -111,6 +111,12 @@ TEST_F(Proofs, ATenantCannotAskForThem) {
     EXPECT_EQ(refused.code, 1) << refused;
     EXPECT_TRUE(refused.says("forbidden")) << refused;
   }
+  // An auditor may be given the proofs without what they are of.
+  fleet_.kubectl_ok({"create", "clusterrole", "proofs", "--verb=get", "--non-resource-url=/shiplog/v1/proof/*"});
+  fleet_.kubectl_ok({"create", "clusterrolebinding", "proofs", "--clusterrole=proofs", "--user=auditor"});
+  EXPECT_TRUE(eventually([&] { return fleet_.shiplogctl({"audit", "checkpoint", "--as=auditor"}).ok(); }));
+  EXPECT_TRUE(fleet_.shiplogctl({"audit", "prove", "3", "--as=auditor"}).ok());
+  EXPECT_TRUE(fleet_.shiplogctl({"audit", "--as=auditor"}).says("forbidden"));
   EXPECT_EQ(fleet_.shiplogctl({"audit", "prove"}).code, 2);
   EXPECT_EQ(fleet_.shiplogctl({"audit", "prove", "3", "--offset=3"}).code, 2);
   EXPECT_TRUE(fleet_.shiplogctl({"audit", "prove", "999999"}).says("no entry that is kept made revision 999999"));
