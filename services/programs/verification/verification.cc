@@ -37,6 +37,7 @@ class Verification {
     SHIPLOG_TRY(read_records());
     missing_at_the_end();
     convict(std::nullopt);
+    prove_trimmed();
     for (const auto& file : files_) not_reached(*file);
     report_.size = tree_.size();
     report_.root = tree_.root();
@@ -176,6 +177,7 @@ class Verification {
     SHIPLOG_TRY(tree_, proof::frontier_at(ordinal, tree.nodes()));
     tree_begins_ = first ? std::max(first->offset, *oldest_) : base.next();
     compared_ = ordinal;
+    first_ordinal_ = ordinal;
     note("records before offset " + number_of(*oldest_) + " were trimmed; the tree goes on from " + base.path() +
          ", whose history before offset " + number_of(base.next()) +
          " follows from no record any more: it is checked by its checksums alone");
@@ -312,9 +314,7 @@ class Verification {
       const proof::TreeHead& head = checkpoints_[next_checkpoint_];
       if (tree_broken_) continue;
       if (head.size < tree_.size()) {
-        note("the checkpoint of " + number(head.size) +
-             " records is of records that were trimmed: it says nothing of "
-             "those that are there; take a newer one");
+        compare_older(head);
       } else if (head.root == tree_.root()) {
         report_.covered = head.size;
         acquit(head.size);
@@ -324,6 +324,37 @@ class Verification {
               "its first " + number(head.size) +
                   " records are not those of the checkpoint: records among them were "
                   "altered, removed, inserted or exchanged");
+      }
+    }
+  }
+
+  /// A checkpoint of records that were trimmed: what the tree goes on from must continue it.
+  void compare_older(const proof::TreeHead& head) {
+    if (head.size == 0 || base_ == nullptr) return;
+    const auto root = proof::root_at(head.size, base_->tree().nodes());
+    if (root && root.value() == head.root) {
+      note("the checkpoint of " + number(head.size) +
+           " records is of records that were trimmed: the tree continues it, but nothing vouches for those that are "
+           "there; take a newer one");
+    } else {
+      found(base_->path(), std::nullopt,
+            "the tree that it has is not the one of the checkpoint of " + number(head.size) + " records");
+    }
+  }
+
+  /// Of records that were trimmed, their hashes are left.
+  void prove_trimmed() {
+    for (const auto& [proof, head] : options_.proofs) {
+      if (base_ == nullptr || proof.index >= first_ordinal_) continue;
+      const auto leaf = base_->tree().leaf(proof.index);
+      if (leaf && leaf.value() &&
+          proof::verify_inclusion(leaf.value()->hash, proof.index, head.size, proof.path, head.root)) {
+        ++report_.proven;
+        note("record " + number(proof.index) + " was trimmed; its proof holds for the hash that " + base_->path() +
+             " has of it");
+      } else {
+        found(base_->path(), std::nullopt,
+              "the hash that it has of record " + number(proof.index) + " is not the one that its proof is of");
       }
     }
   }
@@ -458,6 +489,7 @@ class Verification {
   std::optional<Offset> oldest_, head_;  // nullopt: not known, as the journal is damaged
 
   std::optional<Offset> tree_begins_;
+  uint64_t first_ordinal_ = 0;  // of the records that are there
   proof::Frontier tree_;
   bool tree_broken_ = false;  // a record is unreadable, and its hash is not known
   std::unique_ptr<RemadeProjection> remade_;

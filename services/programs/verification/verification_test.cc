@@ -244,14 +244,22 @@ TEST_F(VerificationTest, ProofsHoldForATrimmedJournal) {
   EXPECT_EQ(none.error->code, ErrorCode::kGone) << none.error->message;
   VerificationOptions options = everything();
   options.checkpoints = {history().head(50), history().head()};
-  options.proofs = {{history().proof_of(90), history().head()}};
+  options.proofs = {{history().proof_of(90), history().head()}, {history().proof_of(20), history().head()}};
   const VerificationOutcome verified = check(options);
   EXPECT_TRUE(verified.intact()) << verified.text();
   EXPECT_EQ(verified.report.records, records_.size() - 45);
   EXPECT_EQ(verified.report.size, records_.size());
   EXPECT_EQ(verified.report.covered, records_.size());
   EXPECT_EQ(verified.report.files, 2U);
-  EXPECT_EQ(verified.report.proven, 1U);
+  EXPECT_EQ(verified.report.proven, 2U) << "of a record that was trimmed its hash is left";
+  // A checkpoint from before: the tree continues it, or not.
+  const VerificationOutcome older = check({.checkpoints = {history().head(30)}, .files = {snapshot()}});
+  EXPECT_TRUE(older.intact()) << older.text();
+  EXPECT_NE(older.text().find("nothing vouches for those"), std::string::npos) << older.text();
+  proof::TreeHead other = history().head(30);
+  other.root[0] ^= 1;
+  EXPECT_TRUE(
+      check({.checkpoints = {other}, .files = {snapshot()}}).names(snapshot(), std::nullopt, "is not the one of"));
   // What nothing can be compared with is checked by itself.
   const std::string copy = folder_.file("copy.db");
   must(store::write_snapshot(snapshot(), copy));
