@@ -14,6 +14,7 @@
 #include "projections/decisions/decision_projection.h"
 #include "projections/history/history_projection.h"
 #include "projections/objects/object_projection.h"
+#include "projections/proof/tree_projection.h"
 #include "projections/revisions/revision_projection.h"
 #include "projections/store/checked_table.h"
 #include "projections/store/checkpoint.h"
@@ -38,11 +39,13 @@ struct Writers {
     SHIPLOG_TRY(auto audit_projection, AuditProjection::create(connection, types));
     SHIPLOG_TRY(auto decision_projection, DecisionProjection::create(connection, types));
     SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(connection, types));
+    SHIPLOG_TRY(auto tree_projection, TreeProjection::create(connection));
     objects = std::make_unique<ObjectProjection>(std::move(object_projection));
     history = std::make_unique<HistoryProjection>(std::move(history_projection));
     audit = std::make_unique<AuditProjection>(std::move(audit_projection));
     decisions = std::make_unique<DecisionProjection>(std::move(decision_projection));
     revisions = std::make_unique<RevisionProjection>(std::move(revision_projection));
+    tree = std::make_unique<TreeProjection>(std::move(tree_projection));
     return ok();
   }
 
@@ -51,7 +54,8 @@ struct Writers {
     SHIPLOG_TRY(history->apply(folded));
     SHIPLOG_TRY(audit->apply(folded));
     SHIPLOG_TRY(decisions->apply(folded));
-    return revisions->apply(folded);
+    SHIPLOG_TRY(revisions->apply(folded));
+    return tree->apply(folded);
   }
 
   store::TypeIds types;
@@ -60,6 +64,7 @@ struct Writers {
   std::unique_ptr<AuditProjection> audit;
   std::unique_ptr<DecisionProjection> decisions;
   std::unique_ptr<RevisionProjection> revisions;
+  std::unique_ptr<TreeProjection> tree;
 };
 
 /// Creates the tables in an empty file.
@@ -273,22 +278,25 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
   if (batch.empty()) return ok();
   const auto all = [&]() -> Result<Offset> {
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*impl_->connection));
+    // First: what another process has written meanwhile is the reason for whatever else would fail.
+    const Offset end{batch.back().offset.value + 1};
+    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, end, after));
     Offset next = impl_->next;
     for (const FoldedEntry& next_entry : batch) {
       SHIPLOG_CHECK(next_entry.offset >= next, "entries are applied once and in order");
-      FoldedEntry folded{next_entry.offset, next_entry.entry, next_entry.folded};
+      FoldedEntry folded{next_entry.offset, next_entry.entry, next_entry.folded, next_entry.leaf};
       for (const Event& event : next_entry.entry.events) folded.subjects.push_back(subject_of(event));
       SHIPLOG_TRY(impl_->writers->apply(folded));
       next = Offset{next_entry.offset.value + 1};
     }
-    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, next, after));
     SHIPLOG_TRY(transaction.commit());
-    return next;
+    return end;
   };
   auto next = all();
   if (!next) {
     impl_->writers->types.forget();
     impl_->writers->audit->forget();
+    impl_->writers->tree->forget();
     return std::move(next).error();
   }
   impl_->next = next.value();

@@ -133,7 +133,8 @@ TEST(Projections, ReopenedFileWithManyObjectsRestoresTheState) {  // in several 
     entries[i].id = new_entry_id(fleet.random());
     entries[i].events = {ObjectCreated{key, object_value(key)}};
     folded.push_back(fold(state, entries[i]));
-    batch.push_back({Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded.back()});
+    batch.push_back(
+        {Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded.back(), TestFleet::leaf_of(entries[i])});
   }
   must(fleet.projections().apply(batch, state.meta()));
   const Restored restored = fleet.reopen();
@@ -151,7 +152,7 @@ TEST(Projections, HoldsExactlyTheWindowOfSeenEntries) {
   batch.reserve(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     entries[i].id = new_entry_id(fleet.random());
-    batch.push_back({Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded});
+    batch.push_back({Offset{static_cast<int64_t>(1000 + i)}, entries[i], folded, TestFleet::leaf_of(entries[i])});
   }
   must(fleet.projections().apply(batch, StateMeta{}));
   const Restored restored = fleet.reopen();
@@ -210,7 +211,8 @@ TEST(ProjectionsDeathTest, ProcessThatCrashesWithinABatchLeavesThePreviousBatch)
   Folded good, bad;
   good.changes = {{key, Revision{9000}, {}, object_value(key), std::make_shared<const std::string>("{}")}};
   bad.changes = {{key, Revision{9001}, {}, object_value(key), nullptr}};  // breaks an invariant: the process ends
-  const FoldedEntry batch[] = {{next, entry, good}, {Offset{next.value + 1}, entry, bad}};
+  const FoldedEntry batch[] = {{next, entry, good, TestFleet::leaf_of(entry)},
+                               {Offset{next.value + 1}, entry, bad, TestFleet::leaf_of(entry)}};
   EXPECT_DEATH(static_cast<void>(fleet.projections().apply(batch, StateMeta{})), "a change carries its JSON");
   const Restored restored = fleet.reopen();
   EXPECT_EQ(restored.next, next);
@@ -230,14 +232,15 @@ TEST(Projections, FailedBatchLeavesNothingAndCanBeRetried) {
   Folded folded;
   folded.changes = {{key, Revision{1}, {}, object_value(key), std::make_shared<const std::string>("{}")}};
   {
-    const FoldedEntry batch[] = {{next, entry, folded}};  // there is a version at revision 1 already
+    const FoldedEntry batch[] = {
+        {next, entry, folded, TestFleet::leaf_of(entry)}};  // there is a version at revision 1 already
     const auto applied = fleet.projections().apply(batch, StateMeta{});
     ASSERT_FALSE(applied);
     EXPECT_EQ(dump(fleet.path()), before);
   }
   // The numbers of the type and the actor were rolled back: they must be assigned again.
   folded.changes[0].revision = Revision{100};
-  const FoldedEntry batch[] = {{next, entry, folded}};
+  const FoldedEntry batch[] = {{next, entry, folded, TestFleet::leaf_of(entry)}};
   StateMeta meta;
   meta.revision = Revision{100};
   must(fleet.projections().apply(batch, meta));
@@ -254,7 +257,7 @@ TEST(Projections, SecondWriterOfOneFileIsRefused) {
   const auto before = dump(fleet.path());
   const auto& [offset, entry] = fleet.journal().back();
   const Folded folded;
-  const FoldedEntry batch[] = {{Offset{offset.value + 5}, entry, folded}};
+  const FoldedEntry batch[] = {{Offset{offset.value + 5}, entry, folded, TestFleet::leaf_of(entry)}};
   const auto applied = other.projections->apply(batch, StateMeta{});
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().code, ErrorCode::kConflict);

@@ -10,7 +10,8 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench history_bench http_bench \
+tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench \
+  history_bench proof_bench http_bench \
   fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -28,6 +29,10 @@ say "the rehearsal of a region's failure, beside the fold alone"
 build/bin/rehearsal_bench --json="$scratch/figures"
 say "a journal replayed and verified, beside SHA-256 of the same bytes"
 build/bin/replay_bench --directory="$scratch" --json="$scratch/figures"
+say "what history stores, and reads of a past moment"
+build/bin/history_bench --directory="$scratch" --json="$scratch/figures"
+say "proofs of records, beside plain SHA-256"
+build/bin/proof_bench --json="$scratch/figures"
 say "changes after a start with 100,000 bindings"
 build/bin/start_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"
@@ -39,5 +44,5 @@ tools/install.sh kafka || true # the table states what is missing
 on_kafka=yes
 tests/bench/kafka.sh build/bin "$scratch" 5 "$scratch/figures" || on_kafka=no
 { echo '['; sed '$!s/$/,/' "$scratch/figures"; echo ']'; } >build/bench.json
-say "the figures of the last nine are in build/bench.json"
+say "the figures of these are in build/bench.json"
 [ $on_kafka = yes ] || die "the rows on Kafka are missing: see above"

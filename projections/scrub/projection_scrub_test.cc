@@ -14,6 +14,7 @@
 #include "projections/decisions/decision_query.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "projections/proof/tree_query.h"
 #include "projections/revisions/revision_query.h"
 #include "projections/scrub/repair.h"
 #include "projections/scrub/scrub.h"
@@ -63,6 +64,8 @@ class ProjectionScrub : public ::testing::Test {
     produced.events = {ObjectUpdated{kMap, object_value(kMap, "three")}};
     produced_ = produced.source;
     fleet_.write(std::move(produced));
+    // Enough for a subtree.
+    for (const char* text : {"1", "2", "3", "4", "5"}) fleet_.update(config_map("other", "b"), text);
   }
 
   void execute(const std::string& sql) const { must(must(store::open_writer(fleet_.path()))->execute(sql)); }
@@ -96,7 +99,7 @@ class ProjectionScrub : public ::testing::Test {
     State state;
     for (const auto& [offset, entry] : fleet_.journal()) {
       const Folded folded = fold(state, entry);
-      must(repair.take(offset, entry, folded));
+      must(repair.take(offset, entry, folded, TestFleet::leaf_of(entry)));
     }
     EXPECT_FALSE(repair.needs_journal());
     must(repair.finish());
@@ -149,6 +152,12 @@ class ProjectionScrub : public ::testing::Test {
       return text;
     });
     put("oldest", history.oldest(), number);
+    const TreeQuery tree{view};
+    const auto hash_text = [](const proof::Digest& hash) { return proof::to_base64(hash); };
+    put("root", tree.size() ? proof::root_at(tree.size().value(), tree.nodes()) : tree.size().error(), hash_text);
+    put("a leaf", tree.leaf(3), [&](const std::optional<TreeLeaf>& leaf) {
+      return leaf ? std::to_string(leaf->offset.value) + hash_text(leaf->hash) : "none";
+    });
     put("revision at a time", history.revision_at(fleet_.now()), number);
     put("maps", objects.list({.type = kMap.type}), [](const std::vector<ObjectRow>& rows) {
       std::string text;
@@ -207,6 +216,7 @@ std::string a_row_of(const CheckedTable& table) {
   if (table.name == "version") return "revision = (SELECT max(revision) FROM version WHERE name = 'a')";
   if (table.name == "entry") return "record IS NOT NULL";
   if (table.name == "template_revision") return "number = 1";
+  if (table.name == "tree_leaf") return "ordinal = 3";
   return "1";
 }
 

@@ -13,6 +13,7 @@
 #include "projections/history/history_projection.h"
 #include "projections/history/history_query.h"
 #include "projections/history/stored_version.h"
+#include "projections/proof/tree_query.h"
 #include "projections/revisions/revision_projection.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/open.h"
@@ -45,8 +46,12 @@ struct ProjectionRepair::Impl {
   std::map<int64_t, std::vector<int64_t>> actors;  // by the offset of an entry with this actor
   std::map<int64_t, std::set<size_t>> decided;     // the events of an entry
   std::map<Revision, int64_t> type_names;          // by the revision of a version with this type
+  std::set<uint64_t> leaves;                       // ordinals
+  uint64_t ordinal = 0;                            // of the next entry
+  Offset tree_begins;
   // What finish() does.
   std::set<RowKey> names, workloads;  // (type, ns, name)
+  std::set<int64_t> nodes;            // tree_node.id
   bool retention = false;
   size_t repaired = 0;
 
@@ -61,6 +66,8 @@ struct ProjectionRepair::Impl {
   Result<void> name_object(const RowKey& key);
   Result<void> repeat_workload(const RowKey& key);
   Result<void> find_oldest();
+  Result<void> write_leaf(uint64_t leaf_ordinal, Offset offset, const proof::Digest& hash);
+  Result<void> compute_node(int64_t id);
 };
 
 Result<std::optional<int64_t>> ProjectionRepair::Impl::one(const std::string& sql, int64_t parameter) const {
@@ -96,6 +103,10 @@ Result<void> ProjectionRepair::Impl::locate(const CheckedTable& table, const Row
     workloads.insert({key[0], key[1], key[2]});
   } else if (&table == &store::retention_table()) {
     retention = true;
+  } else if (&table == &store::tree_leaf_table()) {
+    leaves.insert(static_cast<uint64_t>(number));
+  } else if (&table == &store::tree_node_table()) {
+    nodes.insert(number);
   }
   // The checkpoint is written anew with the next batch.
   return ok();
@@ -110,6 +121,13 @@ Result<void> ProjectionRepair::Impl::prepare(const ProjectionDamage& damage) {
   revisions = std::make_unique<RevisionProjection>(std::move(revision_projection));
   for (const ProjectionDamage::Row& row : damage.rows) {
     SHIPLOG_TRY(locate(*row.table, row.key));
+  }
+  if (!leaves.empty()) {
+    // Of the first leaf that is not damaged, as many records before it as there are leaves.
+    SHIPLOG_TRY(const auto begins, one("SELECT l.offset FROM tree_leaf l WHERE l.ordinal = ? AND l.crc = " +
+                                           store::tree_leaf_table().checksum("l"),
+                                       0));
+    if (begins) tree_begins = Offset{*begins};
   }
   for (const RowKey& entry : damage.unfound) unfound.insert(number_in(entry));
   for (const RowKey& version : damage.unnamed) {
@@ -278,6 +296,45 @@ Result<void> ProjectionRepair::Impl::find_oldest() {
   return ok();
 }
 
+Result<void> ProjectionRepair::Impl::write_leaf(uint64_t leaf_ordinal, Offset offset, const proof::Digest& hash) {
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
+  SHIPLOG_TRY(auto remove, connection->prepare("DELETE FROM tree_leaf WHERE ordinal = ?"));
+  SHIPLOG_TRY(remove.run(static_cast<int64_t>(leaf_ordinal)));
+  if (connection->changed() == 0) return ok();  // a damaged number
+  SHIPLOG_TRY(auto insert, connection->prepare(store::tree_leaf_table().insert()));
+  insert.bind(1, static_cast<int64_t>(leaf_ordinal));
+  insert.bind(2, offset.value);
+  insert.bind_blob(3, proof::bytes_of(hash));
+  SHIPLOG_TRY(insert.run());
+  SHIPLOG_TRY(transaction.commit());
+  ++repaired;
+  return ok();
+}
+
+// A subtree follows from the level that is stored below it.
+Result<void> ProjectionRepair::Impl::compute_node(int64_t id) {
+  const proof::NodeId node = tree_node_of(id);
+  if (node.level < kTreeLevelsApart) return ok();  // a damaged number
+  const auto stored = tree_nodes(*connection);
+  proof::Frontier subtree;
+  constexpr uint64_t kBelow = uint64_t{1} << kTreeLevelsApart;
+  for (uint64_t index = node.index * kBelow; index < (node.index + 1) * kBelow; ++index) {
+    SHIPLOG_TRY(const proof::Digest hash, stored({node.level - kTreeLevelsApart, index}));
+    subtree.add(hash);
+  }
+  const proof::Digest hash = subtree.root();
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
+  SHIPLOG_TRY(auto remove, connection->prepare("DELETE FROM tree_node WHERE id = ?"));
+  SHIPLOG_TRY(remove.run(id));
+  SHIPLOG_TRY(auto insert, connection->prepare(store::tree_node_table().insert()));
+  insert.bind(1, id);
+  insert.bind_blob(2, proof::bytes_of(hash));
+  SHIPLOG_TRY(insert.run());
+  SHIPLOG_TRY(transaction.commit());
+  ++repaired;
+  return ok();
+}
+
 ProjectionRepair::ProjectionRepair(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 ProjectionRepair::ProjectionRepair(ProjectionRepair&&) noexcept = default;
 ProjectionRepair::~ProjectionRepair() = default;
@@ -295,11 +352,18 @@ Result<ProjectionRepair> ProjectionRepair::open(const std::string& projection, c
 }
 
 bool ProjectionRepair::needs_journal() const {
-  return !impl_->versions.empty() || !impl_->entries.empty() || !impl_->unfound.empty() || !impl_->actors.empty() ||
-         !impl_->decided.empty() || !impl_->type_names.empty();
+  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->entries.empty() || !impl_->unfound.empty() ||
+         !impl_->actors.empty() || !impl_->decided.empty() || !impl_->type_names.empty();
 }
 
-Result<void> ProjectionRepair::take(Offset offset, const Entry& entry, const Folded& folded) {
+Result<void> ProjectionRepair::take(Offset offset, const Entry& entry, const Folded& folded,
+                                    const std::optional<proof::Digest>& leaf) {
+  if (!impl_->leaves.empty() && leaf && offset >= impl_->tree_begins) {
+    const uint64_t ordinal = impl_->ordinal++;
+    if (impl_->leaves.erase(ordinal) > 0) {
+      SHIPLOG_TRY(impl_->write_leaf(ordinal, offset, *leaf));
+    }
+  }
   const auto damaged_change = [&](const Change& change) {
     return impl_->versions.contains(change.revision) || impl_->type_names.contains(change.revision);
   };
@@ -319,6 +383,10 @@ Result<void> ProjectionRepair::finish() {
   }
   for (const RowKey& workload : impl_->workloads) {
     SHIPLOG_TRY(impl_->repeat_workload(workload));
+  }
+  // Those of lower levels first, as the others are made of them.
+  for (const int64_t node : impl_->nodes) {
+    SHIPLOG_TRY(impl_->compute_node(node));
   }
   if (impl_->retention) return impl_->find_oldest();
   return ok();

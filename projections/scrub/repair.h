@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "events/base/ids.h"
@@ -24,8 +25,10 @@ class ProjectionRepair {
 
   /// Entries have to be folded for it: the next one is expected by take().
   bool needs_journal() const;
-  /// The next entry of the journal, from its first one on, and what the fold made of it.
-  Result<void> take(Offset offset, const Entry& entry, const Folded& folded);
+  /// The next entry of the journal, from its first one on, what the fold made of it, and the leaf hash of its record,
+  /// which only a journal with a Merkle tree needs.
+  Result<void> take(Offset offset, const Entry& entry, const Folded& folded,
+                    const std::optional<proof::Digest>& leaf = {});
   /// What needs no journal: the last step.
   Result<void> finish();
 

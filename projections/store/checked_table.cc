@@ -120,11 +120,22 @@ const CheckedTable& template_revision_table() {
   return kTable;
 }
 
+const CheckedTable& tree_leaf_table() {
+  static const CheckedTable kTable{.name = "tree_leaf", .columns = {"ordinal", "offset", "hash"}, .key = {"ordinal"}};
+  return kTable;
+}
+
+const CheckedTable& tree_node_table() {
+  static const CheckedTable kTable{.name = "tree_node", .columns = {"id", "hash"}, .key = {"id"}};
+  return kTable;
+}
+
 std::span<const CheckedTable* const> checked_tables() {
-  static const std::array<const CheckedTable*, 9> kTables{
+  static const std::array<const CheckedTable*, 11> kTables{
       &checkpoint_table(), &retention_table(), &type_table(),
       &actor_table(),      &object_table(),    &version_table(),
-      &entry_table(),      &decision_table(),  &template_revision_table()};
+      &entry_table(),      &decision_table(),  &template_revision_table(),
+      &tree_leaf_table(),  &tree_node_table()};
   return kTables;
 }
 

@@ -44,6 +44,8 @@ const CheckedTable& actor_table();
 const CheckedTable& entry_table();
 const CheckedTable& decision_table();
 const CheckedTable& template_revision_table();
+const CheckedTable& tree_leaf_table();
+const CheckedTable& tree_node_table();
 /// All of them; those that the rows of others refer to come first.
 std::span<const CheckedTable* const> checked_tables();
 

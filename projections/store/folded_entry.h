@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "events/base/ids.h"
 #include "events/entry.h"
 #include "events/fold/fold.h"
+#include "events/proof/sha256.h"
 
 namespace shiplog {
 
@@ -14,6 +16,8 @@ struct FoldedEntry {
   Offset offset;
   const Entry& entry;
   const Folded& folded;
+  /// Of the record, for the Merkle tree; nullopt: the journal has none (ephemera).
+  std::optional<proof::Digest> leaf = {};
   // Set by Projections::apply, so that the projections need not compute them again:
   std::vector<ObjectKey> subjects = {};  ///< of each event
   std::vector<int64_t> object_ids = {};  ///< object.id of each change

@@ -18,6 +18,7 @@
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/proof/proof.h"
 #include "services/api/reads.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
@@ -247,6 +248,7 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   if (path == "/shiplog/v1/export" && !may_read_everything(*context)) return true;
   when_current(server, context, [self = shared_from_this(), context] {
     const ServerOptions& options = self->server->options;
+    if (serve_proof(*options.record, options.signer.get(), context->request, *context->writer)) return;
     if (serve_insight(*options.record, *options.clock, options.kinds->current(),
                       {options.remedies, options.roles, options.process}, context->request, context->writer)) {
       return;

@@ -156,7 +156,8 @@ void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Res
     std::vector<FoldedEntry> entries;
     entries.reserve(batch->records.size());
     for (size_t index = 0; index < batch->records.size(); ++index) {
-      entries.push_back(FoldedEntry{batch->records[index].offset, batch->records[index].entry, batch->folded[index]});
+      const DecodedRecord& record = batch->records[index];
+      entries.push_back(FoldedEntry{record.offset, record.entry, batch->folded[index], record.leaf});
     }
     const metrics::Stopwatch watch;
     auto applied = projections->apply(entries, batch->after);

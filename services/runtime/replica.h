@@ -17,6 +17,7 @@
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/journal/journal.h"
+#include "events/proof/sha256.h"
 #include "events/state/state.h"
 #include "services/runtime/executor.h"
 #include "services/runtime/feed.h"
@@ -39,6 +40,7 @@ struct Outcome {
 struct DecodedRecord {
   Offset offset;
   Entry entry;
+  std::optional<proof::Digest> leaf = {};  ///< of its bytes, if the replica keeps a tree of them
 };
 
 /// Told of everything that is folded, on the fold thread.
@@ -63,6 +65,7 @@ class Replica {
     /// Runs what it is given elsewhere, one after the other in this order, so that the next entries are folded and
     /// decided about while these are written to the projection. Not set: that happens on the executor.
     std::function<void(std::function<void()>)> projector = {};
+    bool tree = false;  ///< the projection has a Merkle tree of the records
   };
 
   explicit Replica(Options options);
@@ -112,6 +115,8 @@ class Replica {
   /// already; else on the executor. What a linearizable read waits for, with the journal's head. Threads: any.
   void when_folded(Offset before, std::function<void()> then);
   uint64_t entries_folded() const { return entries_folded_.load(std::memory_order_relaxed); }
+  /// Records are to be delivered with their leaf hash.
+  bool keeps_tree() const { return options_.tree; }
   void add_observer(Observer& observer) { observers_.push_back(&observer); }
 
  private:

@@ -10,6 +10,7 @@
 
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
+#include "events/proof/tree.h"
 #include "projections/scrub/repair.h"
 #include "projections/scrub/scrub.h"
 #include "projections/store/checked_table.h"
@@ -202,7 +203,7 @@ class Pass {
         SHIPLOG_TRY(const Entry entry, decode(record.bytes));
         const Folded folded = fold(state, entry);
         if (folded.stop) return unrepaired(*folded.stop);
-        SHIPLOG_TRY(repair.take(record.offset, entry, folded));
+        SHIPLOG_TRY(repair.take(record.offset, entry, folded, proof::leaf_hash(record.bytes)));
       }
       if (repair.needs_journal() && !read(bytes)) return ok();
     }

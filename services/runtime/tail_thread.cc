@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "events/codec/codec.h"
+#include "events/proof/tree.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
 
@@ -158,6 +159,11 @@ struct TailThread::Impl {
     if (!delivered) failed(delivered.error());
   }
 
+  std::optional<proof::Digest> leaf_of(const JournalRecord& record) const {
+    if (!replica.keeps_tree()) return std::nullopt;
+    return proof::leaf_hash(record.bytes);
+  }
+
   void run() {
     while (!stopped()) {
       auto records = tail->next(kBatchRecords, kPatience);
@@ -175,7 +181,7 @@ struct TailThread::Impl {
       for (const JournalRecord& record : records.value()) {
         if (auto own = replica.take_own(record.bytes)) {
           meters.count(*own, record.bytes.size());
-          decoded.push_back({record.offset, *std::move(own)});
+          decoded.push_back({record.offset, *std::move(own), leaf_of(record)});
           continue;
         }
         auto entry = decode(record.bytes);
@@ -185,7 +191,7 @@ struct TailThread::Impl {
         }
         meters.count(entry.value(), record.bytes.size());
         share_between_works(entry.value());
-        decoded.push_back({record.offset, std::move(entry).value()});
+        decoded.push_back({record.offset, std::move(entry).value(), leaf_of(record)});
       }
       if (!decoded.empty() && !deliver(std::move(decoded))) return;
     }

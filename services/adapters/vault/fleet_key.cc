@@ -55,4 +55,16 @@ std::string fingerprint_of(const Key& fleet) {
   return hex(hmac(fleet, "shiplog: which fleet's key is it").substr(0, 16));
 }
 
+Key checkpoint_seed(const Key& fleet) {
+  const std::string bytes = hmac(fleet, "shiplog: the seed of the key that signs checkpoints");
+  Key seed{};
+  std::copy(bytes.begin(), bytes.end(), seed.begin());
+  return seed;
+}
+
+std::string checkpoint_key_name(const Key& fleet) {
+  constexpr size_t kDigits = 16;
+  return "shiplog/fleet-" + fingerprint_of(fleet).substr(0, kDigits);
+}
+
 }  // namespace shiplog::vault

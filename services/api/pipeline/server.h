@@ -24,6 +24,10 @@
 #include "services/http/server.h"
 #include "services/runtime/health.h"
 
+namespace shiplog::proof {
+class NoteSigner;
+}  // namespace shiplog::proof
+
 namespace shiplog::api {
 
 class Access;
@@ -61,7 +65,9 @@ struct ServerOptions {
   Remedies remedies;      ///< called by /shiplog/v1/why; may be empty
   RoleStates roles;       ///< which roles are led; may be empty
   ProcessSource process;  ///< figures of this process; may be empty
-  HealthChecks health;    ///< of /readyz, /livez and /healthz; may be empty
+  /// Signs checkpoints of the record's tree; may be nullptr: there is no tree.
+  std::shared_ptr<const proof::NoteSigner> signer;
+  HealthChecks health;  ///< of /readyz, /livez and /healthz; may be empty
   /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.
   std::function<bool(const RequestContextPtr&)> requests;
   /// Judges new pods by the ResourceQuotas of their namespace; may be empty: quotas do not limit them. Threads: any.

@@ -87,7 +87,10 @@ CLI::App* Program::add(CLI::App& parent, const std::string& name, const std::str
   sub->fallthrough();
   sub->footer("Global options (--kubeconfig, --context, -n, --as, --as-group, --as-uid): `" + app_->get_name() +
               " --help`.");
-  sub->callback([this, command = std::move(command)] { command_ = command; });
+  // The callback of a command runs after those of its subcommands.
+  sub->callback([this, sub, command = std::move(command)] {
+    if (sub->get_subcommands().empty()) command_ = command;
+  });
   return sub;
 }
 

@@ -40,6 +40,7 @@ void Program::add_audit() {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_output(*sub, audit_.output, {"json", "yaml"});
+  add_proof(*sub);
 }
 
 void Program::add_events() {

@@ -12,6 +12,7 @@
 #include "services/programs/shiplogctl/completion.h"
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/produce.h"
+#include "services/programs/shiplogctl/proof.h"
 #include "services/programs/shiplogctl/rehearse.h"
 #include "services/programs/shiplogctl/status.h"
 #include "services/programs/shiplogctl/workloads.h"
@@ -62,6 +63,8 @@ class Program {
 
   // journal_commands.cc
   void add_audit();
+  // proof_commands.cc: subcommands of audit
+  void add_proof(CLI::App& audit);
   void add_events();
   void add_replay();
 
@@ -108,6 +111,9 @@ class Program {
   BlameOptions blame_;
   std::vector<std::string> object_;
   AuditOptions audit_;
+  CheckpointOptions checkpoint_;
+  ProveOptions prove_;
+  VerifyOptions verify_;
   TailOptions tail_;
   ProduceOptions produce_;
   std::string timeout_ = "60s";

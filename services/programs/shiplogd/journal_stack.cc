@@ -22,7 +22,8 @@ Result<std::unique_ptr<JournalStack>> JournalStack::open(Options options) {
                        .executor = stack->options_.executor,
                        .random = stack->options_.random,
                        .projections = stack->projections_.get(),
-                       .projector = [raw = stack.get()](auto write) { raw->projector_.post(std::move(write)); }});
+                       .projector = [raw = stack.get()](auto write) { raw->projector_.post(std::move(write)); },
+                       .tree = stack->options_.tree});
   stack->store_ = std::make_unique<api::Store>(*stack->options_.journal, *stack->replica_, stack->options_.projection);
   return stack;
 }

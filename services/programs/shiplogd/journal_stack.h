@@ -24,6 +24,7 @@ class JournalStack {
     std::string projection;  ///< file
     Executor* executor = nullptr;
     Random* random = nullptr;
+    bool tree = false;  ///< the projection has a Merkle tree of the records
   };
   static Result<std::unique_ptr<JournalStack>> open(Options options);
   ~JournalStack();

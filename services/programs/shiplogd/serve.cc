@@ -12,11 +12,13 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
+#include "events/proof/note.h"
 #include "events/slots.h"
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
 #include "services/adapters/sandbox/script_resolver.h"
+#include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
@@ -182,7 +184,8 @@ class ControlPlane {
                                              .journal = std::move(record),
                                              .projection = projection,
                                              .executor = &loop_,
-                                             .random = &random_}));
+                                             .random = &random_,
+                                             .tree = true}));
     SHIPLOG_TRY(ephemera_, JournalStack::open({.name = "ephemera",
                                                .journal = std::move(ephemera),
                                                .projection = ephemera_projection,
@@ -483,6 +486,7 @@ class ControlPlane {
     api.remedies = placement_remedies;
     api.revision_views = true;
     api.addresses = &addresses_;
+    SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
     api.process = [this] { return process_figures(); };
     api.anonymous = options_.anonymous;
@@ -501,6 +505,14 @@ class ControlPlane {
       }
     };
     return ok();
+  }
+
+  /// The vault has made the fleet's key by now.
+  static Result<std::shared_ptr<const proof::NoteSigner>> checkpoint_signer(const std::string& keys) {
+    SHIPLOG_TRY(const vault::Key fleet, vault::load_fleet_key(keys + "/fleet.key"));
+    SHIPLOG_TRY(auto signer, proof::NoteSigner::make(vault::checkpoint_key_name(fleet), vault::checkpoint_seed(fleet)));
+    log::info("proof.key", {log::kv("verifier", proof::to_text(signer.verifier()))});
+    return std::make_shared<const proof::NoteSigner>(std::move(signer));
   }
 
   ProcessFigures process_figures() const {

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "projections/proof/begin_tree.h"
 #include "projections/runner.h"
 #include "services/http/private_file.h"
 #include "services/runtime/append_without_lease.h"
@@ -30,9 +31,15 @@ SnapshotMeters snapshot_meters(const std::string& journal) {
   return {taken.with({journal, "verified"}), taken.with({journal, "failed"}), revision.with({journal})};
 }
 
+/// The build that made it may have known no trees.
+Result<void> begin_tree_of(Journal& journal, const SnapshotPlaces& places, const std::string& projection) {
+  if (places.journal != "journal") return ok();
+  return begin_tree(journal, projection);
+}
+
 /// The newest snapshot of the folder or the store that fits, at `projection`. False: there is none.
-Result<bool> install(const SnapshotPlaces& places, const std::string& projection, Offset oldest, Offset head,
-                     bool verify) {
+Result<bool> install(Journal& journal, const SnapshotPlaces& places, const std::string& projection, Offset oldest,
+                     Offset head, bool verify) {
   const bool trimmed = oldest.value > 1;
   for (const std::string& file : snapshots_in(places.folder)) {
     auto found = verify ? Projections::verify_snapshot(file) : Projections::snapshot_info(file);
@@ -40,6 +47,7 @@ Result<bool> install(const SnapshotPlaces& places, const std::string& projection
       found = Projections::migrate(file, projection);
       if (found && found.value().next >= oldest && found.value().next <= head) {
         log::info("snapshot.migrated", {log::kv("file", file), log::kv("revision", found.value().revision.value)});
+        SHIPLOG_TRY(begin_tree_of(journal, places, projection));
         return true;
       }
       if (found) continue;
@@ -73,7 +81,7 @@ Result<void> prepare_projection(Journal& journal, const SnapshotPlaces& places, 
   const bool trimmed = oldest.value > 1;
   if (!std::filesystem::exists(projection)) {
     // The state hash is compared when the replica opens it.
-    SHIPLOG_TRY(install(places, projection, trimmed ? oldest : Offset{0}, head, false));
+    SHIPLOG_TRY(install(journal, places, projection, trimmed ? oldest : Offset{0}, head, false));
     return ok();
   }
   if (!trimmed) return ok();
@@ -85,14 +93,14 @@ Result<void> prepare_projection(Journal& journal, const SnapshotPlaces& places, 
     if (migrated && migrated.value().next >= oldest) {
       log::info("projection.migrated",
                 {log::kv("file", projection), log::kv("revision", migrated.value().revision.value)});
-      return ok();
+      return begin_tree_of(journal, places, projection);
     }
   }
   log::warn("projection.behind_the_journal",
             {log::kv("journal", journal.describe()), log::kv("oldest_offset", oldest.value),
              log::kv("reason",
                      held ? "it ends at offset " + std::to_string(held.value().next.value) : held.error().message)});
-  SHIPLOG_TRY(install(places, projection, oldest, head, true));
+  SHIPLOG_TRY(install(journal, places, projection, oldest, head, true));
   return ok();
 }
 
