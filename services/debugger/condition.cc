@@ -12,31 +12,31 @@ namespace {
 constexpr size_t kMostObjects = 100'000;
 
 template <class T>
-bool compare(const T& left, Comparison by, const T& right) {
+bool compare(const T& left, CompareBy by, const T& right) {
   switch (by) {
-    case Comparison::kEqual:
+    case CompareBy::kEqual:
       return left == right;
-    case Comparison::kNotEqual:
+    case CompareBy::kNotEqual:
       return !(left == right);
-    case Comparison::kLess:
+    case CompareBy::kLess:
       return left < right;
-    case Comparison::kLessOrEqual:
+    case CompareBy::kLessOrEqual:
       return left <= right;
-    case Comparison::kGreater:
+    case CompareBy::kGreater:
       return left > right;
-    case Comparison::kGreaterOrEqual:
+    case CompareBy::kGreaterOrEqual:
       return left >= right;
   }
   return false;
 }
 
 /// Numbers by size, text by its bytes; all else is equal or not.
-bool compare_values(const Value& left, Comparison by, const Value& right) {
+bool compare_values(const Value& left, CompareBy by, const Value& right) {
   if (left.is_int() && right.is_int()) return compare(left.as_int(), by, right.as_int());
   if (left.is_number() && right.is_number()) return compare(left.as_double(), by, right.as_double());
   if (left.is_string() && right.is_string()) return compare(left.as_string(), by, right.as_string());
-  if (by == Comparison::kEqual) return left == right;
-  return by == Comparison::kNotEqual && !(left == right);
+  if (by == CompareBy::kEqual) return left == right;
+  return by == CompareBy::kNotEqual && !(left == right);
 }
 
 bool fits(const FieldTest& test, const Value& object) {
@@ -198,9 +198,9 @@ bool about_state(const ConditionNode& node) {
 
 }  // namespace
 
-bool Condition::holds(const Moment& moment) const { return evaluate(*root_, moment, nullptr); }
+bool BreakCondition::holds(const Moment& moment) const { return evaluate(*root_, moment, nullptr); }
 
-bool Condition::about_state_only() const { return about_state(*root_); }
+bool BreakCondition::about_state_only() const { return about_state(*root_); }
 
 bool ConditionWatch::begin(const Moment& moment) {
   known_.clear();

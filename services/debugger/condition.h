@@ -11,8 +11,8 @@
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/state/state.h"
-#include "services/debugger/field_path.h"
 #include "services/debugger/object_pattern.h"
+#include "services/debugger/value_path.h"
 
 namespace shiplog::debugger {
 
@@ -28,13 +28,13 @@ struct ConditionNode;
 
 /// A condition as `break` and `bisect` take it. Terms are joined by `and`, `or`, `not` and parentheses; `and` binds
 /// stronger than `or`. The grammar is in docs/guide/debugger.md.
-class Condition {
+class BreakCondition {
  public:
   static constexpr int kMostNesting = 64;
   static constexpr size_t kMostTerms = 256;
 
   /// Error: kBadRequest with the column and what was expected.
-  static Result<Condition> parse(std::string_view text);
+  static Result<BreakCondition> parse(std::string_view text);
 
   bool holds(const Moment& moment) const;
   /// It has no term about an entry, so it holds or not of a state alone.
@@ -51,7 +51,7 @@ class Condition {
 /// of them.
 class ConditionWatch {
  public:
-  explicit ConditionWatch(Condition condition) : condition_{std::move(condition)} {}
+  explicit ConditionWatch(BreakCondition condition) : condition_{std::move(condition)} {}
 
   /// Whether it holds at a moment that does not follow from the last one.
   bool begin(const Moment& moment);
@@ -60,10 +60,10 @@ class ConditionWatch {
   bool stops_at(const Moment& moment);
   /// At the last moment.
   bool held() const { return held_; }
-  const Condition& condition() const { return condition_; }
+  const BreakCondition& condition() const { return condition_; }
 
  private:
-  Condition condition_;
+  BreakCondition condition_;
   bool held_ = false;
   std::vector<int8_t> known_;  // of each term: -1 unknown, else whether it held
 };

@@ -12,12 +12,12 @@
 // The inside of a condition: what the parser makes and the evaluation reads.
 namespace shiplog::debugger {
 
-enum class Comparison { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
+enum class CompareBy { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
 
 /// A field, and what it is compared with; no comparison: it is there.
 struct FieldTest {
-  std::optional<FieldPath> path;
-  std::optional<Comparison> comparison;
+  std::optional<ValuePath> path;
+  std::optional<CompareBy> comparison;
   Value value;
 };
 
@@ -33,7 +33,7 @@ struct PlacedOn {
 struct NumberIs {
   enum class Of { kRevision, kOffset, kTime };
   Of of = Of::kRevision;
-  Comparison comparison = Comparison::kEqual;
+  CompareBy comparison = CompareBy::kEqual;
   int64_t number = 0;
 };
 

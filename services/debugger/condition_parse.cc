@@ -32,9 +32,9 @@ bool matches_one(const std::string& pattern, const std::vector<std::string>& wor
   return std::ranges::any_of(words, [&](const std::string& word) { return matches_glob(pattern, word); });
 }
 
-class Parser {
+class ConditionParser {
  public:
-  explicit Parser(const std::vector<Word>& words) : words_{words} {}
+  explicit ConditionParser(const std::vector<CommandWord>& words) : words_{words} {}
 
   Result<NodePtr> whole() {
     SHIPLOG_TRY(auto node, alternatives(0));
@@ -51,7 +51,7 @@ class Parser {
     return {ErrorCode::kBadRequest, "at the end of the condition: expected " + what};
   }
   bool next_is(std::string_view word) const {
-    return at_ < words_.size() && words_[at_].kind != Word::Kind::kQuoted && words_[at_].text == word;
+    return at_ < words_.size() && words_[at_].kind != CommandWord::Kind::kQuoted && words_[at_].text == word;
   }
   bool take(std::string_view word) {
     if (!next_is(word)) return false;
@@ -76,7 +76,7 @@ class Parser {
   Result<NodePtr> all_of(int depth) { return joined(ConditionNode::Kind::kAnd, "and", depth); }
 
   Result<NodePtr> negated(int depth) {
-    if (depth > Condition::kMostNesting) return expected("no more than 64 nested parentheses and nots");
+    if (depth > BreakCondition::kMostNesting) return expected("no more than 64 nested parentheses and nots");
     if (take("not")) {
       ConditionNode node;
       node.kind = ConditionNode::Kind::kNot;
@@ -92,32 +92,34 @@ class Parser {
     ConditionNode node;
     SHIPLOG_TRY(node.term, term());
     node.number = terms_++;
-    if (terms_ > Condition::kMostTerms) return Error{ErrorCode::kBadRequest, "the condition has more than 256 terms"};
+    if (terms_ > BreakCondition::kMostTerms)
+      return Error{ErrorCode::kBadRequest, "the condition has more than 256 terms"};
     return NodePtr{std::make_shared<ConditionNode>(std::move(node))};
   }
 
   Result<ConditionTerm> term() {
-    using Term = Result<ConditionTerm> (Parser::*)();
+    using Term = Result<ConditionTerm> (ConditionParser::*)();
     static const std::map<std::string, Term, std::less<>> terms = {
-        {"object", &Parser::object},
-        {"binding", &Parser::binding},
-        {"revision", &Parser::number_of<NumberIs::Of::kRevision>},
-        {"offset", &Parser::number_of<NumberIs::Of::kOffset>},
-        {"time", &Parser::time},
-        {"changes", &Parser::changes<ChangesObject::How::kAny>},
-        {"creates", &Parser::changes<ChangesObject::How::kCreates>},
-        {"removes", &Parser::changes<ChangesObject::How::kRemoves>},
-        {"about", &Parser::about},
-        {"family", &Parser::family},
-        {"event", &Parser::event},
-        {"user", &Parser::entry_is<EntryIs::Of::kUser>},
-        {"service", &Parser::entry_is<EntryIs::Of::kService>},
-        {"verb", &Parser::entry_is<EntryIs::Of::kVerb>},
-        {"refused", &Parser::flag<EntryFlag::Of::kRefused>},
-        {"denied", &Parser::flag<EntryFlag::Of::kDenied>},
-        {"decision", &Parser::flag<EntryFlag::Of::kDecision>}};
-    const auto found =
-        at_ < words_.size() && words_[at_].kind == Word::Kind::kPlain ? terms.find(words_[at_].text) : terms.end();
+        {"object", &ConditionParser::object},
+        {"binding", &ConditionParser::binding},
+        {"revision", &ConditionParser::number_of<NumberIs::Of::kRevision>},
+        {"offset", &ConditionParser::number_of<NumberIs::Of::kOffset>},
+        {"time", &ConditionParser::time},
+        {"changes", &ConditionParser::changes<ChangesObject::How::kAny>},
+        {"creates", &ConditionParser::changes<ChangesObject::How::kCreates>},
+        {"removes", &ConditionParser::changes<ChangesObject::How::kRemoves>},
+        {"about", &ConditionParser::about},
+        {"family", &ConditionParser::family},
+        {"event", &ConditionParser::event},
+        {"user", &ConditionParser::entry_is<EntryIs::Of::kUser>},
+        {"service", &ConditionParser::entry_is<EntryIs::Of::kService>},
+        {"verb", &ConditionParser::entry_is<EntryIs::Of::kVerb>},
+        {"refused", &ConditionParser::flag<EntryFlag::Of::kRefused>},
+        {"denied", &ConditionParser::flag<EntryFlag::Of::kDenied>},
+        {"decision", &ConditionParser::flag<EntryFlag::Of::kDecision>}};
+    const auto found = at_ < words_.size() && words_[at_].kind == CommandWord::Kind::kPlain
+                           ? terms.find(words_[at_].text)
+                           : terms.end();
     if (found == terms.end()) {
       std::string all;
       for (const auto& [name, parse] : terms) all += (all.empty() ? "" : ", ") + name;
@@ -127,11 +129,11 @@ class Parser {
     return (this->*found->second)();
   }
 
-  std::optional<Comparison> comparison() {
-    static const std::map<std::string, Comparison, std::less<>> signs = {
-        {"==", Comparison::kEqual},  {"!=", Comparison::kNotEqual},    {"<", Comparison::kLess},
-        {">", Comparison::kGreater}, {"<=", Comparison::kLessOrEqual}, {">=", Comparison::kGreaterOrEqual}};
-    if (at_ >= words_.size() || words_[at_].kind != Word::Kind::kSign) return std::nullopt;
+  std::optional<CompareBy> comparison() {
+    static const std::map<std::string, CompareBy, std::less<>> signs = {
+        {"==", CompareBy::kEqual},  {"!=", CompareBy::kNotEqual},    {"<", CompareBy::kLess},
+        {">", CompareBy::kGreater}, {"<=", CompareBy::kLessOrEqual}, {">=", CompareBy::kGreaterOrEqual}};
+    if (at_ >= words_.size() || words_[at_].kind != CommandWord::Kind::kSign) return std::nullopt;
     const auto found = signs.find(words_[at_].text);
     if (found == signs.end()) return std::nullopt;
     ++at_;
@@ -141,23 +143,24 @@ class Parser {
   /// PATH [OP VALUE]; nothing when no path follows.
   Result<FieldTest> field() {
     FieldTest test;
-    if (at_ >= words_.size() || words_[at_].kind != Word::Kind::kPlain || !words_[at_].text.starts_with('.')) {
+    if (at_ >= words_.size() || words_[at_].kind != CommandWord::Kind::kPlain || !words_[at_].text.starts_with('.')) {
       return test;
     }
-    auto path = FieldPath::parse(words_[at_].text);
+    auto path = ValuePath::parse(words_[at_].text);
     if (!path) return path.error().context("column " + std::to_string(words_[at_].column));
     test.path = std::move(path).value();
     ++at_;
     if (next_is("=")) return expected("==, !=, <, <=, > or >=");
     test.comparison = comparison();
     if (!test.comparison) return test;
-    if (at_ >= words_.size() || words_[at_].kind == Word::Kind::kSign) return expected("a value to compare with");
+    if (at_ >= words_.size() || words_[at_].kind == CommandWord::Kind::kSign)
+      return expected("a value to compare with");
     test.value = value_of(words_[at_++]);
     return test;
   }
 
   Result<std::string> pattern(const std::string& what) {
-    if (at_ >= words_.size() || words_[at_].kind == Word::Kind::kSign) return expected(what);
+    if (at_ >= words_.size() || words_[at_].kind == CommandWord::Kind::kSign) return expected(what);
     return words_[at_++].text;
   }
 
@@ -254,19 +257,19 @@ class Parser {
     return ConditionTerm{EntryFlag{kOf}};
   }
 
-  const std::vector<Word>& words_;
+  const std::vector<CommandWord>& words_;
   size_t at_ = 0;
   size_t terms_ = 0;
 };
 
 }  // namespace
 
-Result<Condition> Condition::parse(std::string_view text) {
+Result<BreakCondition> BreakCondition::parse(std::string_view text) {
   SHIPLOG_TRY(const auto words, words_of(text));
   if (words.empty()) return Error{ErrorCode::kBadRequest, "the condition is empty"};
-  Condition condition;
+  BreakCondition condition;
   condition.text_ = text;
-  SHIPLOG_TRY(condition.root_, Parser{words}.whole());
+  SHIPLOG_TRY(condition.root_, ConditionParser{words}.whole());
   return condition;
 }
 

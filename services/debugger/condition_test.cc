@@ -8,13 +8,13 @@ namespace shiplog::debugger {
 namespace {
 
 std::string error_of(std::string_view text) {
-  const auto parsed = Condition::parse(text);
+  const auto parsed = BreakCondition::parse(text);
   return parsed ? "" : parsed.error().message;
 }
 
-class Conditions : public ::testing::Test {
+class ConditionsOfMoments : public ::testing::Test {
  protected:
-  Conditions() {
+  ConditionsOfMoments() {
     put({ObjectCreated{{type::kNamespace, "", "default"}, named("default", "")}});
     put({ObjectCreated{web(), with_replicas(2)}});
     put({ObjectCreated{binding(), placed({"m1"})}});
@@ -52,7 +52,7 @@ class Conditions : public ::testing::Test {
   }
   Moment moment() const { return {Offset{entries_ - 1}, &entry_, &folded_, state_}; }
   bool holds(std::string_view text) const {
-    const auto parsed = Condition::parse(text);
+    const auto parsed = BreakCondition::parse(text);
     EXPECT_TRUE(parsed) << text << ": " << parsed.error().message;
     return parsed && parsed.value().holds(moment());
   }
@@ -63,7 +63,7 @@ class Conditions : public ::testing::Test {
   int64_t entries_ = 0;
 };
 
-TEST_F(Conditions, ErrorsNameTheColumn) {
+TEST_F(ConditionsOfMoments, ErrorsNameTheColumn) {
   EXPECT_EQ(error_of(""), "the condition is empty");
   EXPECT_NE(error_of("object").find("at the end: expected an object"), std::string::npos) << error_of("object");
   EXPECT_NE(error_of("object Deployment default/web").find("at the end of the condition: expected exists"),
@@ -85,7 +85,7 @@ TEST_F(Conditions, ErrorsNameTheColumn) {
   EXPECT_NE(error_of("object a b .c ! 3").find("column 15: ! alone"), std::string::npos);
 }
 
-TEST_F(Conditions, AreBounded) {
+TEST_F(ConditionsOfMoments, AreBounded) {
   std::string nested(2000, '(');
   EXPECT_NE(error_of(nested + "refused").find("64 nested"), std::string::npos);
   std::string nots;
@@ -97,7 +97,7 @@ TEST_F(Conditions, AreBounded) {
   EXPECT_NE(error_of(std::string(20'000, 'x')).find("longer than"), std::string::npos);
 }
 
-TEST_F(Conditions, LookAtObjects) {
+TEST_F(ConditionsOfMoments, LookAtObjects) {
   EXPECT_TRUE(holds("object Deployment default/web exists"));
   EXPECT_TRUE(holds("object deploy default/web exists"));
   EXPECT_TRUE(holds("object deployments.apps/default/web exists"));
@@ -121,7 +121,7 @@ TEST_F(Conditions, LookAtObjects) {
   EXPECT_FALSE(holds("binding default/web-deployment placed on m2"));
 }
 
-TEST_F(Conditions, ComposeWithAndStrongerThanOr) {
+TEST_F(ConditionsOfMoments, ComposeWithAndStrongerThanOr) {
   EXPECT_TRUE(holds("refused and refused or object Deployment web exists"));
   EXPECT_TRUE(holds("object Deployment web exists or refused and refused"));
   EXPECT_FALSE(holds("(object Deployment web exists or refused) and refused"));
@@ -129,7 +129,7 @@ TEST_F(Conditions, ComposeWithAndStrongerThanOr) {
   EXPECT_FALSE(holds("not not refused"));
 }
 
-TEST_F(Conditions, LookAtEntries) {
+TEST_F(ConditionsOfMoments, LookAtEntries) {
   put({ObjectUpdated{web(), with_replicas(5)}});
   EXPECT_TRUE(holds("changes Deployment default/web"));
   EXPECT_TRUE(holds("changes Deployment default/web .spec.replicas"));
@@ -155,9 +155,10 @@ TEST_F(Conditions, LookAtEntries) {
   EXPECT_FALSE(holds("changes Deployment default/web")) << "a refused entry changes nothing";
 }
 
-TEST_F(Conditions, AWatchOfTheStateStopsWhereItBeginsToHold) {
-  ConditionWatch more{Condition::parse("object Deployment default/web .spec.replicas > 3").value()};
-  ConditionWatch both{Condition::parse("changes Deployment web and object Deployment web .spec.replicas > 3").value()};
+TEST_F(ConditionsOfMoments, AWatchOfTheStateStopsWhereItBeginsToHold) {
+  ConditionWatch more{BreakCondition::parse("object Deployment default/web .spec.replicas > 3").value()};
+  ConditionWatch both{
+      BreakCondition::parse("changes Deployment web and object Deployment web .spec.replicas > 3").value()};
   EXPECT_FALSE(more.begin(moment()));
   both.begin(moment());
   std::vector<std::pair<bool, bool>> stops;
@@ -181,9 +182,9 @@ TEST(DebuggerWords, AreReadWithColumnsAndEscapes) {
   EXPECT_EQ(words[3].text, ">=");
   EXPECT_EQ(words[5].text, "f");
   EXPECT_FALSE(words_of(".a[1"));
-  EXPECT_EQ(value_of({Word::Kind::kPlain, "-3", 1}), Value{-3});
-  EXPECT_EQ(value_of({Word::Kind::kQuoted, "-3", 1}), Value{"-3"});
-  EXPECT_EQ(value_of({Word::Kind::kPlain, "1-2", 1}), Value{"1-2"});
+  EXPECT_EQ(value_of({CommandWord::Kind::kPlain, "-3", 1}), Value{-3});
+  EXPECT_EQ(value_of({CommandWord::Kind::kQuoted, "-3", 1}), Value{"-3"});
+  EXPECT_EQ(value_of({CommandWord::Kind::kPlain, "1-2", 1}), Value{"1-2"});
 }
 
 TEST(DebuggerWords, ControlCharactersAreWritten) {
@@ -203,9 +204,10 @@ TEST(DebuggerWords, GlobsTakeTheirTimeOnly) {
   EXPECT_FALSE(matches_glob(pattern + "b", std::string(20'000, 'a')));
 }
 
-TEST(DebuggerFieldPath, SetsAndErases) {
-  Value root = Value::object({{"list", Value::array({Value::object({{"name", "a"}}), Value::object({{"name", "b"}})})}});
-  const auto path = [](std::string_view text) { return FieldPath::parse(text).value(); };
+TEST(DebuggerValuePath, SetsAndErases) {
+  Value root =
+      Value::object({{"list", Value::array({Value::object({{"name", "a"}}), Value::object({{"name", "b"}})})}});
+  const auto path = [](std::string_view text) { return ValuePath::parse(text).value(); };
   EXPECT_TRUE(path(".spec.replicas").set(root, 3));
   EXPECT_EQ(root["spec"]["replicas"].as_int(), 3);
   EXPECT_TRUE(path(".list[name=b].weight").set(root, 7));
@@ -216,9 +218,9 @@ TEST(DebuggerFieldPath, SetsAndErases) {
   EXPECT_TRUE(path(".list[0]").erase(root));
   EXPECT_EQ(root["list"].items().size(), 1U);
   EXPECT_EQ(path(".spec.gone").erase(root).error().code, ErrorCode::kNotFound);
-  EXPECT_FALSE(FieldPath::parse("spec"));
-  EXPECT_FALSE(FieldPath::parse(".a..b"));
-  EXPECT_FALSE(FieldPath::parse(".a[99999999999999999999999]"));
+  EXPECT_FALSE(ValuePath::parse("spec"));
+  EXPECT_FALSE(ValuePath::parse(".a..b"));
+  EXPECT_FALSE(ValuePath::parse(".a[99999999999999999999999]"));
 }
 
 }  // namespace

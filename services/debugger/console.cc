@@ -74,7 +74,7 @@ Result<Reply> Console::run(std::string_view line) {
   return Reply{without_controls(text.value()), quit_};
 }
 
-Result<std::string> Console::help(const Words& words) {
+Result<std::string> Console::help(const CommandWords& words) {
   std::string text;
   if (words.size() > 1) {
     const Command* command = find(words[1].text);
@@ -94,7 +94,7 @@ Result<std::string> Console::help(const Words& words) {
          "  break binding default/web-deployment loses member1 or refused\n";
 }
 
-Result<std::string> Console::quit(const Words& /*words*/) {
+Result<std::string> Console::quit(const CommandWords& /*words*/) {
   quit_ = true;
   return std::string{};
 }
@@ -106,7 +106,7 @@ Result<const Entry*> Console::current() const {
 }
 
 std::string Console::report(const Stop& stop) const {
-  const Timeline& timeline = session_.timeline();
+  const JournalTimeline& timeline = session_.timeline();
   std::string text;
   switch (stop.reason) {
     case Stop::Reason::kMoved:

@@ -53,8 +53,8 @@ class Console {
   static std::vector<std::string> commands();
 
  private:
-  using Words = std::vector<Word>;
-  using Run = Result<std::string> (Console::*)(const Words& words);
+  using CommandWords = std::vector<CommandWord>;
+  using Run = Result<std::string> (Console::*)(const CommandWords& words);
   struct Command {
     const char* name;
     const char* alias;
@@ -66,41 +66,41 @@ class Console {
   static const Command* find(std::string_view name);
 
   // console.cc
-  Result<std::string> help(const Words& words);
-  Result<std::string> quit(const Words& words);
+  Result<std::string> help(const CommandWords& words);
+  Result<std::string> quit(const CommandWords& words);
   // console_move.cc
-  Result<std::string> step(const Words& words);
-  Result<std::string> step_back(const Words& words);
-  Result<std::string> next(const Words& words);
-  Result<std::string> next_back(const Words& words);
-  Result<std::string> resume(const Words& words);
-  Result<std::string> resume_back(const Words& words);
-  Result<std::string> until(const Words& words);
-  Result<std::string> until_back(const Words& words);
-  Result<std::string> go_to(const Words& words);
-  Result<std::string> add_break(const Words& words);
-  Result<std::string> delete_break(const Words& words);
-  Result<std::string> refresh(const Words& words);
-  Result<std::string> follow(const Words& words);
-  Result<std::string> move_by(const Words& words, bool forwards);
+  Result<std::string> step(const CommandWords& words);
+  Result<std::string> step_back(const CommandWords& words);
+  Result<std::string> next(const CommandWords& words);
+  Result<std::string> next_back(const CommandWords& words);
+  Result<std::string> resume(const CommandWords& words);
+  Result<std::string> resume_back(const CommandWords& words);
+  Result<std::string> until(const CommandWords& words);
+  Result<std::string> until_back(const CommandWords& words);
+  Result<std::string> go_to(const CommandWords& words);
+  Result<std::string> add_break(const CommandWords& words);
+  Result<std::string> delete_break(const CommandWords& words);
+  Result<std::string> refresh(const CommandWords& words);
+  Result<std::string> follow(const CommandWords& words);
+  Result<std::string> move_by(const CommandWords& words, bool forwards);
   Result<std::string> move_to_decision(bool forwards);
-  Result<std::string> run_until(const Words& words, bool forwards);
+  Result<std::string> run_until(const CommandWords& words, bool forwards);
   // console_show.cc
-  Result<std::string> info(const Words& words);
-  Result<std::string> entry(const Words& words);
-  Result<std::string> list(const Words& words);
-  Result<std::string> get(const Words& words);
-  Result<std::string> diff(const Words& words);
-  Result<std::string> why(const Words& words);
-  Result<std::string> show_causes(const Words& words);
+  Result<std::string> info(const CommandWords& words);
+  Result<std::string> entry(const CommandWords& words);
+  Result<std::string> list(const CommandWords& words);
+  Result<std::string> get(const CommandWords& words);
+  Result<std::string> diff(const CommandWords& words);
+  Result<std::string> why(const CommandWords& words);
+  Result<std::string> show_causes(const CommandWords& words);
   // console_rerun.cc
-  Result<std::string> inputs(const Words& words);
-  Result<std::string> set(const Words& words);
-  Result<std::string> unset(const Words& words);
-  Result<std::string> remove(const Words& words);
-  Result<std::string> reset(const Words& words);
-  Result<std::string> run_again(const Words& words);
-  Result<std::string> start_gdb(const Words& words);
+  Result<std::string> inputs(const CommandWords& words);
+  Result<std::string> set(const CommandWords& words);
+  Result<std::string> unset(const CommandWords& words);
+  Result<std::string> remove(const CommandWords& words);
+  Result<std::string> reset(const CommandWords& words);
+  Result<std::string> run_again(const CommandWords& words);
+  Result<std::string> start_gdb(const CommandWords& words);
 
   /// The entry at the cursor. Error: kBadRequest, the cursor is before the first one.
   Result<const Entry*> current() const;

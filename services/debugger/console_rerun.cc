@@ -24,7 +24,7 @@ std::string rerun_text(const Rerun& result, const std::string& what) {
 Result<const State*> Console::decided_from() {
   SHIPLOG_TRY(const Entry* entry, current());
   if (!is_decision(*entry)) return usage("no service decided this entry: `next` goes to the next decision");
-  Timeline& timeline = session_.timeline();
+  JournalTimeline& timeline = session_.timeline();
   if (entry->as_of < timeline.first_revision()) {
     return Error{ErrorCode::kGone, "the decision was computed from revision " + std::to_string(entry->as_of.value) +
                                        ", before where the debugger began: name an older snapshot with --snapshot"};
@@ -44,7 +44,7 @@ Result<Inputs> Console::inputs_of_decision() {
                         changes_at_ == session_.timeline().position() ? changes_ : std::vector<InputChange>{});
 }
 
-Result<std::string> Console::inputs(const Words& /*words*/) {
+Result<std::string> Console::inputs(const CommandWords& /*words*/) {
   SHIPLOG_TRY(const State* state, decided_from());
   SHIPLOG_TRY(const Entry* entry, current());
   std::string text = "role         " + entry->fence.service + " (epoch " + std::to_string(entry->fence.epoch) +
@@ -85,7 +85,7 @@ Result<std::string> Console::change_inputs(const State& as_of, InputChange chang
   return changes_.back().text() + "\n";
 }
 
-Result<std::string> Console::set(const Words& words) {
+Result<std::string> Console::set(const CommandWords& words) {
   SHIPLOG_TRY(const State* state, decided_from());
   InputChange change;
   const std::string what = words.size() > 1 ? words[1].text : "";
@@ -108,15 +108,15 @@ Result<std::string> Console::set(const Words& words) {
     SHIPLOG_TRY(const ObjectPattern pattern, parse_object(words, at));
     SHIPLOG_TRY(change.object, only_object(*state, pattern));
     if (at >= words.size()) return usage("a path and a value are missing: set OBJECT PATH VALUE");
-    SHIPLOG_TRY(change.path, FieldPath::parse(words[at++].text));
-    if (at < words.size() && words[at].kind == Word::Kind::kSign && words[at].text == "=") ++at;
+    SHIPLOG_TRY(change.path, ValuePath::parse(words[at++].text));
+    if (at < words.size() && words[at].kind == CommandWord::Kind::kSign && words[at].text == "=") ++at;
     if (at + 1 != words.size()) return usage("expected one value behind the path; text with blanks is quoted");
     change.value = value_of(words[at]);
   }
   return change_inputs(*state, std::move(change));
 }
 
-Result<std::string> Console::unset(const Words& words) {
+Result<std::string> Console::unset(const CommandWords& words) {
   SHIPLOG_TRY(const State* state, decided_from());
   InputChange change;
   change.kind = InputChange::Kind::kUnset;
@@ -124,11 +124,11 @@ Result<std::string> Console::unset(const Words& words) {
   SHIPLOG_TRY(const ObjectPattern pattern, parse_object(words, at));
   SHIPLOG_TRY(change.object, only_object(*state, pattern));
   if (at + 1 != words.size()) return usage("a path is missing: unset OBJECT PATH");
-  SHIPLOG_TRY(change.path, FieldPath::parse(words[at].text));
+  SHIPLOG_TRY(change.path, ValuePath::parse(words[at].text));
   return change_inputs(*state, std::move(change));
 }
 
-Result<std::string> Console::remove(const Words& words) {
+Result<std::string> Console::remove(const CommandWords& words) {
   SHIPLOG_TRY(const State* state, decided_from());
   InputChange change;
   change.kind = InputChange::Kind::kRemove;
@@ -138,12 +138,12 @@ Result<std::string> Console::remove(const Words& words) {
   return change_inputs(*state, std::move(change));
 }
 
-Result<std::string> Console::reset(const Words& /*words*/) {
+Result<std::string> Console::reset(const CommandWords& /*words*/) {
   changes_.clear();
   return std::string{"the inputs are those that were recorded\n"};
 }
 
-Result<std::string> Console::run_again(const Words& words) {
+Result<std::string> Console::run_again(const CommandWords& words) {
   SHIPLOG_TRY(const State* state, decided_from());
   SHIPLOG_TRY(const Entry* entry, current());
   if (words.size() > 1) {
@@ -162,7 +162,7 @@ Result<std::string> Console::run_again(const Words& words) {
   return text;
 }
 
-Result<std::string> Console::start_gdb(const Words& /*words*/) {
+Result<std::string> Console::start_gdb(const CommandWords& /*words*/) {
   SHIPLOG_TRY(decided_from());
   SHIPLOG_TRY(const Entry* entry, current());
   if (!hooks_.gdb) return Error{ErrorCode::kUnavailable, "gdb is started by the program shiplogctl debug"};

@@ -17,8 +17,8 @@ constexpr size_t kNearby = 256;
 Error usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
 
 /// Takes "-o FORMAT" out of the words; empty: there is none.
-Result<std::string> take_format(std::vector<Word>& words) {
-  const auto option = std::ranges::find(words, "-o", &Word::text);
+Result<std::string> take_format(std::vector<CommandWord>& words) {
+  const auto option = std::ranges::find(words, "-o", &CommandWord::text);
   if (option == words.end()) return std::string{};
   if (option + 1 == words.end()) return usage("-o needs yaml or json");
   std::string format = (option + 1)->text;
@@ -27,8 +27,8 @@ Result<std::string> take_format(std::vector<Word>& words) {
   return format;
 }
 
-bool take_flag(std::vector<Word>& words, std::string_view name) {
-  return std::erase_if(words, [&](const Word& word) { return word.text == name; }) > 0;
+bool take_flag(std::vector<CommandWord>& words, std::string_view name) {
+  return std::erase_if(words, [&](const CommandWord& word) { return word.text == name; }) > 0;
 }
 
 std::string document(const Value& value, const std::string& format) {
@@ -40,8 +40,8 @@ std::string document(const Value& value, const std::string& format) {
 
 }  // namespace
 
-Result<std::string> Console::info(const Words& /*words*/) {
-  Timeline& timeline = session_.timeline();
+Result<std::string> Console::info(const CommandWords& /*words*/) {
+  JournalTimeline& timeline = session_.timeline();
   return "journal      " + timeline.reader().describe() + "\ncursor       " +
          entry_line(timeline.position(), timeline.moment()) + "\nrevision     " +
          std::to_string(session_.state().revision().value) + "\ntime         " +
@@ -52,16 +52,16 @@ Result<std::string> Console::info(const Words& /*words*/) {
          "\n";
 }
 
-Result<std::string> Console::entry(const Words& words) {
+Result<std::string> Console::entry(const CommandWords& words) {
   SHIPLOG_TRY(current());
-  Words rest{words};
+  CommandWords rest{words};
   SHIPLOG_TRY(const std::string format, take_format(rest));
-  const Timeline& timeline = session_.timeline();
+  const JournalTimeline& timeline = session_.timeline();
   if (format.empty()) return entry_text(timeline.position(), timeline.moment());
   return document(entry_value(timeline.position(), timeline.moment()), format);
 }
 
-Result<std::string> Console::list(const Words& words) {
+Result<std::string> Console::list(const CommandWords& words) {
   size_t count = 10;
   if (words.size() > 1) {
     const std::string& text = words[1].text;
@@ -71,7 +71,7 @@ Result<std::string> Console::list(const Words& words) {
                    std::to_string(kMostListed) + ", found " + quoted(text));
     }
   }
-  Timeline& timeline = session_.timeline();
+  JournalTimeline& timeline = session_.timeline();
   const size_t here = timeline.position();
   const size_t begin = here > count ? here - count : 0;
   std::string text;
@@ -95,8 +95,8 @@ Result<ObjectKey> Console::only_object(const State& state, const ObjectPattern& 
   return std::move(found.front());
 }
 
-Result<std::string> Console::get(const Words& words) {
-  Words rest{words};
+Result<std::string> Console::get(const CommandWords& words) {
+  CommandWords rest{words};
   SHIPLOG_TRY(const std::string format, take_format(rest));
   const State* state = &session_.state();
   if (take_flag(rest, "--inputs")) {
@@ -104,9 +104,9 @@ Result<std::string> Console::get(const Words& words) {
   }
   size_t at = 1;
   SHIPLOG_TRY(const ObjectPattern pattern, parse_object(rest, at, true));
-  std::optional<FieldPath> path;
+  std::optional<ValuePath> path;
   if (at < rest.size() && rest[at].text.starts_with('.')) {
-    SHIPLOG_TRY(path, FieldPath::parse(rest[at++].text));
+    SHIPLOG_TRY(path, ValuePath::parse(rest[at++].text));
   }
   if (at < rest.size()) {
     return usage("column " + std::to_string(rest[at].column) + ": expected the end, found " + quoted(rest[at].text));
@@ -139,12 +139,12 @@ Result<std::string> Console::get(const Words& words) {
   return text;
 }
 
-Result<std::string> Console::diff(const Words& /*words*/) {
+Result<std::string> Console::diff(const CommandWords& /*words*/) {
   SHIPLOG_TRY(current());
   return changes_text(session_.timeline().folded());
 }
 
-Result<std::string> Console::why(const Words& /*words*/) {
+Result<std::string> Console::why(const CommandWords& /*words*/) {
   SHIPLOG_TRY(const Entry* entry, current());
   std::string text;
   for (const Event& event : entry->events) {
@@ -157,7 +157,7 @@ Result<std::string> Console::why(const Words& /*words*/) {
 }
 
 Result<std::optional<size_t>> Console::cause_of(size_t position, const Entry& entry) {
-  Timeline& timeline = session_.timeline();
+  JournalTimeline& timeline = session_.timeline();
   if (entry.cause.entry_id.empty()) return std::optional<size_t>{};
   const auto reached = timeline.position_of(entry.cause.revision);
   if (!reached) return std::optional<size_t>{};
@@ -172,7 +172,7 @@ Result<std::optional<size_t>> Console::cause_of(size_t position, const Entry& en
 
 Result<std::vector<size_t>> Console::causes() {
   SHIPLOG_TRY(current());
-  Timeline& timeline = session_.timeline();
+  JournalTimeline& timeline = session_.timeline();
   std::vector<size_t> chain{timeline.position()};
   std::shared_ptr<const Entry> entry = timeline.record().entry;
   while (chain.size() < kMostCauses) {
@@ -186,9 +186,9 @@ Result<std::vector<size_t>> Console::causes() {
   return chain;
 }
 
-Result<std::string> Console::show_causes(const Words& /*words*/) {
+Result<std::string> Console::show_causes(const CommandWords& /*words*/) {
   SHIPLOG_TRY(const auto chain, causes());
-  Timeline& timeline = session_.timeline();
+  JournalTimeline& timeline = session_.timeline();
   const size_t here = timeline.position();
   std::string text;
   std::shared_ptr<const Entry> last;

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/debugger/golden_journal.h"
 #include "services/roles/registry.h"
+#include "tests/support/golden_journal.h"
 
 namespace shiplog::debugger {
 namespace {
@@ -151,9 +151,9 @@ class ConsoleOfAHostileJournal : public ConsoleOfAJournal {
 
 TEST_F(ConsoleOfAHostileJournal, PrintsNoControlCharactersAndNoSecrets) {
   std::string all;
-  for (const char* line : {"step", "entry", "step", "entry -o yaml", "diff", "get ConfigMap m", "get ConfigMap m -o json",
-                           "get ConfigMap m .data.k", "step", "entry -o yaml", "diff", "get Secret s", "get secrets",
-                           "list", "causes"}) {
+  for (const char* line :
+       {"step", "entry", "step", "entry -o yaml", "diff", "get ConfigMap m", "get ConfigMap m -o json",
+        "get ConfigMap m .data.k", "step", "entry -o yaml", "diff", "get Secret s", "get secrets", "list", "causes"}) {
     all += run(line);
   }
   EXPECT_TRUE(has(all, "default/m")) << all;

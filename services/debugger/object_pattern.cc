@@ -8,7 +8,7 @@
 namespace shiplog::debugger {
 namespace {
 
-Error expected(const std::vector<Word>& words, size_t at, const std::string& what) {
+Error expected(const std::vector<CommandWord>& words, size_t at, const std::string& what) {
   if (at < words.size()) {
     return {ErrorCode::kBadRequest,
             "column " + std::to_string(words[at].column) + ": expected " + what + ", found " + quoted(words[at].text)};
@@ -55,8 +55,8 @@ bool ObjectPattern::matches(const ObjectKey& key) const {
 
 std::string ObjectPattern::text() const { return type + " " + (any_namespace ? "" : ns + "/") + name; }
 
-Result<ObjectPattern> parse_object(const std::vector<Word>& words, size_t& at, bool whole_kind) {
-  if (at >= words.size() || words[at].kind == Word::Kind::kSign || words[at].text.starts_with('.')) {
+Result<ObjectPattern> parse_object(const std::vector<CommandWord>& words, size_t& at, bool whole_kind) {
+  if (at >= words.size() || words[at].kind == CommandWord::Kind::kSign || words[at].text.starts_with('.')) {
     return expected(words, at, kObject);
   }
   ObjectPattern pattern;
@@ -75,7 +75,7 @@ Result<ObjectPattern> parse_object(const std::vector<Word>& words, size_t& at, b
     return pattern;
   }
   const size_t name = at + 1;
-  if (name >= words.size() || words[name].kind == Word::Kind::kSign || words[name].text.starts_with('.')) {
+  if (name >= words.size() || words[name].kind == CommandWord::Kind::kSign || words[name].text.starts_with('.')) {
     return expected(words, name, "the name of an object of kind " + quoted(first) + ": NAMESPACE/NAME");
   }
   set_kind(first, pattern);
@@ -84,8 +84,8 @@ Result<ObjectPattern> parse_object(const std::vector<Word>& words, size_t& at, b
   return pattern;
 }
 
-Result<ObjectPattern> parse_binding(const std::vector<Word>& words, size_t& at) {
-  if (at >= words.size() || words[at].kind == Word::Kind::kSign) {
+Result<ObjectPattern> parse_binding(const std::vector<CommandWord>& words, size_t& at) {
+  if (at >= words.size() || words[at].kind == CommandWord::Kind::kSign) {
     return expected(words, at, "the name of a binding: NAMESPACE/NAME, as default/web-deployment");
   }
   ObjectPattern pattern;

@@ -28,9 +28,9 @@ struct ObjectPattern {
 
 /// KIND [NS/]NAME in two words, or KIND/[NS/]NAME in one; without NS of any namespace, or of none. `at` is moved behind
 /// what was read. With `whole_kind` also KIND alone, which is the last word then. Error: kBadRequest with the column.
-Result<ObjectPattern> parse_object(const std::vector<Word>& words, size_t& at, bool whole_kind = false);
+Result<ObjectPattern> parse_object(const std::vector<CommandWord>& words, size_t& at, bool whole_kind = false);
 /// [NS/]NAME of a binding.
-Result<ObjectPattern> parse_binding(const std::vector<Word>& words, size_t& at);
+Result<ObjectPattern> parse_binding(const std::vector<CommandWord>& words, size_t& at);
 
 /// The keys of the objects of a state that match, sorted, at most `limit`.
 std::vector<ObjectKey> find_objects(const State& state, const ObjectPattern& pattern, size_t limit);

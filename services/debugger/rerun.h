@@ -13,7 +13,7 @@
 #include "events/decision.h"
 #include "events/entry.h"
 #include "events/state/state.h"
-#include "services/debugger/field_path.h"
+#include "services/debugger/value_path.h"
 
 namespace shiplog::debugger {
 
@@ -28,7 +28,7 @@ struct InputChange {
   enum class Kind { kSet, kUnset, kRemove, kGate, kOption, kTime };
   Kind kind = Kind::kSet;
   ObjectKey object;               ///< of kSet, kUnset, kRemove
-  std::optional<FieldPath> path;  ///< of kSet, kUnset
+  std::optional<ValuePath> path;  ///< of kSet, kUnset
   Value value;                    ///< of kSet
   std::string gate;               ///< of kGate
   bool on = false;                ///< of kGate

@@ -17,7 +17,7 @@ std::vector<int> hits(auto& watched, const Moment& moment, bool& any) {
   return numbers;
 }
 
-Error ends_before(const Timeline& timeline, const std::string& what) {
+Error ends_before(const JournalTimeline& timeline, const std::string& what) {
   return {ErrorCode::kGone, "there is no " + what + ": the journal ends at revision " +
                                 std::to_string(timeline.state().revision().value) + ", entry " +
                                 std::to_string(timeline.position())};
@@ -73,7 +73,7 @@ Result<Stop> Session::resume(bool forwards) {
   return forwards ? run_forwards(watch_breakpoints()) : run_backwards(watch_breakpoints());
 }
 
-Result<Stop> Session::resume_until(const Condition& condition, bool forwards) {
+Result<Stop> Session::resume_until(const BreakCondition& condition, bool forwards) {
   std::vector<Watched> watched{{0, ConditionWatch{condition}}};
   return forwards ? run_forwards(std::move(watched)) : run_backwards(std::move(watched));
 }
@@ -191,7 +191,7 @@ Result<Stop> Session::go_to_end() {
   return forward_while([] { return true; });
 }
 
-int Session::add_breakpoint(Condition condition) {
+int Session::add_breakpoint(BreakCondition condition) {
   breakpoints_.push_back({++last_number_, std::move(condition)});
   return last_number_;
 }

@@ -28,20 +28,20 @@ struct Stop {
 
 struct Breakpoint {
   int number = 0;
-  Condition condition;
+  BreakCondition condition;
 };
 
 /// The cursor of a debugger in a journal. No terminal, no clock.
 /// Threads: one, but for interrupt().
 class Session {
  public:
-  explicit Session(Timeline timeline) : timeline_{std::move(timeline)} {}
+  explicit Session(JournalTimeline timeline) : timeline_{std::move(timeline)} {}
 
-  Timeline& timeline() { return timeline_; }
-  const Timeline& timeline() const { return timeline_; }
+  JournalTimeline& timeline() { return timeline_; }
+  const JournalTimeline& timeline() const { return timeline_; }
   const State& state() const { return timeline_.state(); }
 
-  /// So many entries on or back. Errors: those of Timeline::forward().
+  /// So many entries on or back. Errors: those of JournalTimeline::forward().
   Result<Stop> step(size_t entries);
   Result<Stop> step_back(size_t entries);
   /// To the next entry after which the state has another revision, or back to the first entry of the revision before.
@@ -50,7 +50,7 @@ class Session {
   /// To the nearest entry at which one of the breakpoints stops; without one to the end or the beginning.
   Result<Stop> resume(bool forwards);
   /// The same for one condition instead of the breakpoints.
-  Result<Stop> resume_until(const Condition& condition, bool forwards);
+  Result<Stop> resume_until(const BreakCondition& condition, bool forwards);
 
   /// Behind the first entry with which the state reaches the revision; to the entry at the offset, or the first one
   /// behind it; to the last entry that is not later than the time. Error: kGone, there is none.
@@ -60,7 +60,7 @@ class Session {
   Result<Stop> go_to_position(size_t position);
   Result<Stop> go_to_end();
 
-  int add_breakpoint(Condition condition);
+  int add_breakpoint(BreakCondition condition);
   /// False: there is none of that number.
   bool delete_breakpoint(int number);
   const std::vector<Breakpoint>& breakpoints() const { return breakpoints_; }
@@ -81,7 +81,7 @@ class Session {
   template <class On>
   Result<Stop> forward_while(const On& on);
 
-  Timeline timeline_;
+  JournalTimeline timeline_;
   std::vector<Breakpoint> breakpoints_;
   int last_number_ = 0;
   std::atomic<bool> interrupted_{false};

@@ -2,18 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include "services/debugger/golden_journal.h"
+#include "tests/support/golden_journal.h"
 
 namespace shiplog::debugger {
 namespace {
 
 const std::vector<std::string>& conditions() {
   static const std::vector<std::string> all = {
-      "decision", "refused", "family scheduling", "event WorkRendered or event TaintAdded",
-      "binding */* gains m*", "object Deployment default/web exists",
-      "not object Deployment default/web exists", "revision >= 40",
-      "object Cluster m1 .spec.taints exists", "changes Cluster *",
-      "object Deployment default/web .spec.replicas > 2 and not binding * placed on m1", "offset == 77"};
+      "decision",
+      "refused",
+      "family scheduling",
+      "event WorkRendered or event TaintAdded",
+      "binding */* gains m*",
+      "object Deployment default/web exists",
+      "not object Deployment default/web exists",
+      "revision >= 40",
+      "object Cluster m1 .spec.taints exists",
+      "changes Cluster *",
+      "object Deployment default/web .spec.replicas > 2 and not binding * placed on m1",
+      "offset == 77"};
   return all;
 }
 
@@ -22,11 +29,11 @@ class SessionConditions : public ::testing::TestWithParam<size_t> {};
 TEST_P(SessionConditions, StopAtTheSameEntriesInBothDirections) {
   const std::string& text = conditions()[GetParam()];
   const auto records = golden_records(7);
-  const Condition condition = Condition::parse(text).value();
+  const BreakCondition condition = BreakCondition::parse(text).value();
   // One entry after the other, and each time looked up anew.
   std::vector<size_t> expected;
   {
-    Timeline timeline = timeline_of(journal_with(records));
+    JournalTimeline timeline = timeline_of(journal_with(records));
     bool before = condition.holds(timeline.moment());
     while (timeline.forward().value()) {
       const bool now = condition.holds(timeline.moment());
@@ -58,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(All, SessionConditions, ::testing::Range(size_t{0}, con
 TEST(Session, EveryConditionOfTheTestHoldsSomewhere) {
   for (const std::string& text : conditions()) {
     Session session{timeline_of(journal_with(golden_records(7)))};
-    EXPECT_EQ(session.resume_until(Condition::parse(text).value(), true).value().reason, Stop::Reason::kCondition)
+    EXPECT_EQ(session.resume_until(BreakCondition::parse(text).value(), true).value().reason, Stop::Reason::kCondition)
         << text;
   }
 }
@@ -112,7 +119,7 @@ TEST(Session, AnInterruptEndsARunAndLeavesTheCursorUsable) {
 
 TEST(Session, DeletedBreakpointsDoNotStop) {
   Session session{timeline_of(journal_with(golden_records(7)))};
-  const int number = session.add_breakpoint(Condition::parse("decision").value());
+  const int number = session.add_breakpoint(BreakCondition::parse("decision").value());
   EXPECT_EQ(session.resume(true).value().breakpoints, std::vector<int>{number});
   EXPECT_TRUE(session.delete_breakpoint(number));
   EXPECT_FALSE(session.delete_breakpoint(number));

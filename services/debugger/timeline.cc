@@ -13,19 +13,19 @@ constexpr size_t kMostNear = 3;
 
 }  // namespace
 
-Timeline::Timeline(JournalReader reader, State begin, TimelineOptions options)
+JournalTimeline::JournalTimeline(JournalReader reader, State begin, TimelineOptions options)
     : reader_{std::move(reader)}, options_{options}, state_{std::move(begin)}, first_revision_{state_.revision()} {
   kept_.emplace(0, state_);
   kept_objects_ = state_.object_count();
 }
 
-Moment Timeline::moment() const {
+Moment JournalTimeline::moment() const {
   if (position_ == 0) return {Offset{}, nullptr, nullptr, state_};
   if (!record_.entry) return {mark(position_).offset, nullptr, nullptr, state_};
   return {record_.offset, record_.entry.get(), &folded_, state_};
 }
 
-void Timeline::keep() {
+void JournalTimeline::keep() {
   kept_objects_ += state_.object_count();
   kept_.emplace(position_, state_);
   while (kept_objects_ > options_.most_kept_objects && kept_.size() > 2) {
@@ -38,7 +38,7 @@ void Timeline::keep() {
   }
 }
 
-void Timeline::keep_near(size_t position, const State& state) {
+void JournalTimeline::keep_near(size_t position, const State& state) {
   if (near_.size() >= kMostNear) {
     // The farthest from the cursor.
     const auto distance = [this](size_t at) { return at > position_ ? at - position_ : position_ - at; };
@@ -47,7 +47,7 @@ void Timeline::keep_near(size_t position, const State& state) {
   near_.insert_or_assign(position, state);
 }
 
-Result<bool> Timeline::forward() {
+Result<bool> JournalTimeline::forward() {
   if (stopped_ && position_ == marks_.size()) {
     return Error{ErrorCode::kCorrupt,
                  "the entry at offset " + std::to_string(record_.offset.value) + " stops the fold: " + *stopped_};
@@ -65,7 +65,7 @@ Result<bool> Timeline::forward() {
   return true;
 }
 
-std::pair<size_t, const State*> Timeline::nearest(size_t position) const {
+std::pair<size_t, const State*> JournalTimeline::nearest(size_t position) const {
   const auto kept = std::prev(kept_.upper_bound(position));
   std::pair<size_t, const State*> best{kept->first, &kept->second};
   if (const auto near = near_.upper_bound(position); near != near_.begin()) {
@@ -75,24 +75,24 @@ std::pair<size_t, const State*> Timeline::nearest(size_t position) const {
   return best;
 }
 
-size_t Timeline::kept_before(size_t position) const {
+size_t JournalTimeline::kept_before(size_t position) const {
   return position == 0 ? 0 : std::prev(kept_.upper_bound(position - 1))->first;
 }
 
-void Timeline::enter(size_t position, const State& state) {
+void JournalTimeline::enter(size_t position, const State& state) {
   state_ = State{state};
   position_ = position;
   record_ = {};
   folded_ = {};
 }
 
-void Timeline::enter_kept(size_t position) {
+void JournalTimeline::enter_kept(size_t position) {
   const auto kept = kept_.find(position);
   SHIPLOG_CHECK(kept != kept_.end(), "kept_before() names a kept state");
   enter(position, kept->second);
 }
 
-Result<void> Timeline::go(size_t position) {
+Result<void> JournalTimeline::go(size_t position) {
   if (position == position_) return ok();
   if (position == 0) {
     enter(0, kept_.begin()->second);
@@ -121,7 +121,7 @@ Result<void> Timeline::go(size_t position) {
   return ok();
 }
 
-Result<const State*> Timeline::state_at(size_t position) {
+Result<const State*> JournalTimeline::state_at(size_t position) {
   if (position == position_) return &state_;
   SHIPLOG_CHECK(position <= marks_.size(), "only the past is looked up");
   if (other_ && other_->first == position) return &other_->second;
@@ -142,7 +142,7 @@ Result<const State*> Timeline::state_at(size_t position) {
   return &other_->second;
 }
 
-std::optional<size_t> Timeline::position_of(Revision revision) const {
+std::optional<size_t> JournalTimeline::position_of(Revision revision) const {
   if (revision == first_revision_) return 0;
   const auto found = std::ranges::lower_bound(marks_, revision, {}, &Mark::revision);
   if (found == marks_.end() || found->revision != revision) return std::nullopt;

@@ -31,10 +31,10 @@ struct Mark {
 
 /// A journal and the state at one position of it, which moves forwards and backwards. Position N is behind the first N
 /// entries; its entry is the last one folded. States are kept on the way, so that going back folds few entries again.
-class Timeline {
+class JournalTimeline {
  public:
   /// `begin`: what the entries before the reader's first one have folded to.
-  Timeline(JournalReader reader, State begin, TimelineOptions options = {});
+  JournalTimeline(JournalReader reader, State begin, TimelineOptions options = {});
 
   size_t position() const { return position_; }
   const State& state() const { return state_; }

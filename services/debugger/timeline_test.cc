@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "services/debugger/golden_journal.h"
+#include "tests/support/golden_journal.h"
 
 namespace shiplog::debugger {
 namespace {
 
-struct Expected {
+struct ExpectedState {
   Hash128 hash;
   StateMeta meta;
   size_t changes;
@@ -17,9 +17,9 @@ struct Expected {
 };
 
 /// What folding from the first entry on gives at every position.
-std::vector<Expected> folded_anew(const std::vector<std::string>& records) {
+std::vector<ExpectedState> folded_anew(const std::vector<std::string>& records) {
   State state;
-  std::vector<Expected> all{{state.hash(), state.meta(), 0, false}};
+  std::vector<ExpectedState> all{{state.hash(), state.meta(), 0, false}};
   for (const std::string& record : records) {
     const Folded folded = fold(state, decode(record).value());
     all.push_back({state.hash(), state.meta(), folded.changes.size(), folded.refusal.has_value()});
@@ -27,8 +27,8 @@ std::vector<Expected> folded_anew(const std::vector<std::string>& records) {
   return all;
 }
 
-void expect_at(const Timeline& timeline, const std::vector<Expected>& expected) {
-  const Expected& here = expected[timeline.position()];
+void expect_at(const JournalTimeline& timeline, const std::vector<ExpectedState>& expected) {
+  const ExpectedState& here = expected[timeline.position()];
   EXPECT_EQ(timeline.state().hash(), here.hash) << "position " << timeline.position();
   EXPECT_EQ(timeline.state().meta(), here.meta) << "position " << timeline.position();
   EXPECT_EQ(timeline.folded().changes.size(), here.changes) << "position " << timeline.position();
@@ -50,8 +50,7 @@ TEST_P(TimelineOfGoldenJournal, IsEverywhereWhatFoldingAnewGives) {
   const auto records = golden_records(GetParam().fold_version);
   ASSERT_GT(records.size(), 100U);
   const auto expected = folded_anew(records);
-  Timeline timeline =
-      timeline_of(journal_with(records), {GetParam().keep_every, GetParam().most_kept_objects});
+  JournalTimeline timeline = timeline_of(journal_with(records), {GetParam().keep_every, GetParam().most_kept_objects});
   while (timeline.forward().value()) expect_at(timeline, expected);
   EXPECT_EQ(timeline.position(), records.size());
   // All the way back, one by one.
@@ -81,19 +80,19 @@ INSTANTIATE_TEST_SUITE_P(KeptStates, TimelineOfGoldenJournal,
                                            Setting{3, 64, 1'000'000}, Setting{5, 3, 200}, Setting{6, 1, 1},
                                            Setting{7, SIZE_MAX, 1'000'000}, Setting{7, 16, 2'000}));
 
-TEST(Timeline, KeepsFewerStatesWhenTheyHoldTooManyObjects) {
-  Timeline timeline = timeline_of(journal_with(golden_records(7)), {1, 500});
+TEST(DebuggerTimeline, KeepsFewerStatesWhenTheyHoldTooManyObjects) {
+  JournalTimeline timeline = timeline_of(journal_with(golden_records(7)), {1, 500});
   while (timeline.forward().value()) {
   }
   EXPECT_LT(timeline.kept_states(), 40U);
   EXPECT_GT(timeline.kept_states(), 2U);
 }
 
-TEST(Timeline, StopsAtADamagedEntryAndNamesItsOffset) {
+TEST(DebuggerTimeline, StopsAtADamagedEntryAndNamesItsOffset) {
   auto records = golden_records(7);
   records[40][records[40].size() / 2] ^= 0x41;
   records[40].resize(records[40].size() - 7);
-  Timeline timeline = timeline_of(journal_with(records));
+  JournalTimeline timeline = timeline_of(journal_with(records));
   const auto went = timeline.go(60);
   ASSERT_FALSE(went);
   EXPECT_EQ(went.error().code, ErrorCode::kCorrupt);
@@ -103,10 +102,10 @@ TEST(Timeline, StopsAtADamagedEntryAndNamesItsOffset) {
   EXPECT_EQ(timeline.state().hash(), folded_anew(golden_records(7))[3].hash);
 }
 
-TEST(Timeline, ShowsAnEntryOfANewerBuildAndGoesNoFurther) {
+TEST(DebuggerTimeline, ShowsAnEntryOfANewerBuildAndGoesNoFurther) {
   auto records = golden_records(7);
   records[30] = changed(records[30], [](Entry& entry) { entry.fold_version = kFoldVersion + 1; });
-  Timeline timeline = timeline_of(journal_with(records));
+  JournalTimeline timeline = timeline_of(journal_with(records));
   ASSERT_TRUE(timeline.go(31));
   ASSERT_TRUE(timeline.folded().stop);
   const auto more = timeline.forward();
@@ -118,7 +117,7 @@ TEST(Timeline, ShowsAnEntryOfANewerBuildAndGoesNoFurther) {
   EXPECT_EQ(timeline.position(), 31U);
 }
 
-TEST(Timeline, StopsWhereTheRecordedHashDiffers) {
+TEST(DebuggerTimeline, StopsWhereTheRecordedHashDiffers) {
   auto records = golden_records(7);
   size_t at = 0;
   for (size_t index = 0; index < records.size() && at == 0; ++index) {
@@ -132,16 +131,16 @@ TEST(Timeline, StopsWhereTheRecordedHashDiffers) {
     });
   }
   ASSERT_GT(at, 0U) << "the journal records hashes";
-  Timeline timeline = timeline_of(journal_with(records));
+  JournalTimeline timeline = timeline_of(journal_with(records));
   ASSERT_TRUE(timeline.go(at));
   EXPECT_TRUE(timeline.folded().stop);
   EXPECT_FALSE(timeline.forward());
 }
 
-TEST(Timeline, SeesNewEntriesOnceItIsRefreshed) {
+TEST(DebuggerTimeline, SeesNewEntriesOnceItIsRefreshed) {
   const auto records = golden_records(7);
   const auto journal = journal_with({records.begin(), records.begin() + 20});
-  Timeline timeline = timeline_of(journal);
+  JournalTimeline timeline = timeline_of(journal);
   EXPECT_EQ(timeline.go(30).error().code, ErrorCode::kGone);
   EXPECT_EQ(timeline.position(), 20U);
   EXPECT_FALSE(timeline.reader().refresh().value());
@@ -152,13 +151,13 @@ TEST(Timeline, SeesNewEntriesOnceItIsRefreshed) {
   EXPECT_EQ(timeline.state().hash(), folded_anew(records)[30].hash);
 }
 
-TEST(Timeline, ReadsJournalsOfManyBlocks) {
+TEST(DebuggerTimeline, ReadsJournalsOfManyBlocks) {
   // Refused duplicates: the state stays small, the journal has blocks that do not stay in memory.
   const auto golden = golden_records(7);
   std::vector<std::string> records;
   for (size_t index = 0; index < 20'000; ++index) records.push_back(golden[index % golden.size()]);
   const auto expected = folded_anew(records);
-  Timeline timeline = timeline_of(journal_with(records));
+  JournalTimeline timeline = timeline_of(journal_with(records));
   ASSERT_TRUE(timeline.go(20'000));
   std::mt19937 random{1};
   for (int move = 0; move < 40; ++move) {

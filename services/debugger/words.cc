@@ -80,9 +80,9 @@ void append_code_point(std::string_view character, std::string& out) {
 
 }  // namespace
 
-Result<std::vector<Word>> words_of(std::string_view line) {
+Result<std::vector<CommandWord>> words_of(std::string_view line) {
   if (line.size() > kLongestLine) return Error{ErrorCode::kBadRequest, "the line is longer than 16384 bytes"};
-  std::vector<Word> words;
+  std::vector<CommandWord> words;
   for (size_t at = 0; at < line.size();) {
     const char c = line[at];
     if (is_blank(c)) {
@@ -94,7 +94,7 @@ Result<std::vector<Word>> words_of(std::string_view line) {
       if (end == std::string_view::npos) return at_column(at, "the quote is not closed");
       const auto text = parse_json(line.substr(at, end - at));
       if (!text) return at_column(at, "the quoted text cannot be read: " + text.error().message);
-      words.push_back({Word::Kind::kQuoted, text.value().str(), at + 1});
+      words.push_back({CommandWord::Kind::kQuoted, text.value().str(), at + 1});
       at = end;
       continue;
     }
@@ -105,14 +105,15 @@ Result<std::vector<Word>> words_of(std::string_view line) {
     } else {
       SHIPLOG_TRY(end, end_of_plain(line, at));
     }
-    words.push_back({sign ? Word::Kind::kSign : Word::Kind::kPlain, std::string{line.substr(at, end - at)}, at + 1});
+    words.push_back(
+        {sign ? CommandWord::Kind::kSign : CommandWord::Kind::kPlain, std::string{line.substr(at, end - at)}, at + 1});
     at = end;
   }
   return words;
 }
 
-Value value_of(const Word& word) {
-  if (word.kind == Word::Kind::kQuoted) return word.text;
+Value value_of(const CommandWord& word) {
+  if (word.kind == CommandWord::Kind::kQuoted) return word.text;
   const bool literal = word.text == "true" || word.text == "false" || word.text == "null" ||
                        (!word.text.empty() && word.text.find_first_not_of("0123456789+-.eE") == std::string::npos);
   if (literal) {

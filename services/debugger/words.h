@@ -10,7 +10,7 @@
 namespace shiplog::debugger {
 
 /// One word of a condition or a command.
-struct Word {
+struct CommandWord {
   enum class Kind {
     kPlain,   ///< not quoted: a keyword, a name, a number, a path
     kQuoted,  ///< "..." with the escapes of JSON
@@ -25,10 +25,10 @@ inline constexpr size_t kLongestLine = 16 * 1024;
 
 /// Splits a line into its words. Within the brackets of a path, blanks and quotes belong to the word. Error:
 /// kBadRequest with the column.
-Result<std::vector<Word>> words_of(std::string_view line);
+Result<std::vector<CommandWord>> words_of(std::string_view line);
 
 /// A word as a value: in quotes a string; else a number, true, false, null, or the text itself.
-Value value_of(const Word& word);
+Value value_of(const CommandWord& word);
 
 /// `text` matches a pattern in which * stands for any characters.
 bool matches_glob(std::string_view pattern, std::string_view text);

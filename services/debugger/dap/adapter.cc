@@ -192,7 +192,7 @@ Result<Value> DebugAdapter::replace_breakpoints(const char* group, const std::ve
   });
   Value list = Value::array();
   for (const Value& text : wanted) {
-    auto condition = Condition::parse(text.as_string());
+    auto condition = BreakCondition::parse(text.as_string());
     if (!condition) {
       list.push_back(unverified(without_controls(condition.error().message)));
       continue;
@@ -241,7 +241,7 @@ Result<Value> DebugAdapter::threads(const Value& /*arguments*/) {
 }
 
 Result<Value> DebugAdapter::at_position(size_t position, const std::function<Value()>& look) {
-  Timeline& timeline = session_->timeline();
+  JournalTimeline& timeline = session_->timeline();
   const size_t here = timeline.position();
   SHIPLOG_TRY(timeline.go(position));
   Value value = look();
@@ -251,7 +251,7 @@ Result<Value> DebugAdapter::at_position(size_t position, const std::function<Val
 
 Result<Value> DebugAdapter::stack_trace(const Value& arguments) {
   Value frames = Value::array();
-  Timeline& timeline = session_->timeline();
+  JournalTimeline& timeline = session_->timeline();
   if (timeline.position() == 0) {
     return Value::object(
         {{"stackFrames",
@@ -281,7 +281,7 @@ Result<Value> DebugAdapter::stack_trace(const Value& arguments) {
 
 Result<Value> DebugAdapter::scopes(const Value& arguments) {
   Value scopes = Value::array();
-  Timeline& timeline = session_->timeline();
+  JournalTimeline& timeline = session_->timeline();
   const size_t position = size_from(arguments["frameId"]);
   if (position > timeline.known()) return Error{ErrorCode::kNotFound, "there is no such frame"};
   const auto add = [&](const char* name, int64_t reference, bool expensive) {
@@ -319,7 +319,7 @@ Result<Value> DebugAdapter::variables(const Value& arguments) {
 Result<Value> DebugAdapter::source(const Value& arguments) {
   int64_t reference = arguments["source"]["sourceReference"].as_int();
   if (reference == 0) reference = arguments["sourceReference"].as_int();
-  Timeline& timeline = session_->timeline();
+  JournalTimeline& timeline = session_->timeline();
   if (reference < 1 || static_cast<size_t>(reference) > timeline.known()) {
     return Error{ErrorCode::kNotFound, "there is no source " + std::to_string(reference)};
   }
@@ -335,7 +335,7 @@ Result<Value> DebugAdapter::evaluate(const Value& arguments) {
   std::string text;
   if (arguments["context"].as_string() != "repl") {
     // A condition holds or not; anything else is what `get` shows.
-    if (const auto condition = Condition::parse(expression)) {
+    if (const auto condition = BreakCondition::parse(expression)) {
       text = condition.value().holds(session_->timeline().moment()) ? "true" : "false";
       return Value::object({{"result", text}, {"variablesReference", 0}});
     }
@@ -368,13 +368,13 @@ Result<Value> DebugAdapter::next(const Value& /*arguments*/) {
 }
 
 Result<Value> DebugAdapter::step_in(const Value& /*arguments*/) {
-  SHIPLOG_TRY(Condition decision, Condition::parse("decision"));
+  SHIPLOG_TRY(BreakCondition decision, BreakCondition::parse("decision"));
   then([this, decision = std::move(decision)] { return session_->resume_until(decision, true); }, "step");
   return Value::object();
 }
 
 Result<Value> DebugAdapter::step_out(const Value& /*arguments*/) {
-  SHIPLOG_TRY(Condition request, Condition::parse("service api"));
+  SHIPLOG_TRY(BreakCondition request, BreakCondition::parse("service api"));
   then([this, request = std::move(request)] { return session_->resume_until(request, true); }, "step");
   return Value::object();
 }

@@ -4,8 +4,8 @@
 
 #include "events/base/json.h"
 #include "services/debugger/dap/frames.h"
-#include "services/debugger/golden_journal.h"
 #include "services/roles/registry.h"
+#include "tests/support/golden_journal.h"
 
 namespace shiplog::debugger {
 namespace {
@@ -50,22 +50,24 @@ class AdapterOfAJournal : public ::testing::Test {
     EXPECT_EQ(events_[0]["event"].as_string(), "initialized");
     EXPECT_EQ(stopped("configurationDone")["reason"].as_string(), "entry");
   }
-  std::string top_frame() { return body("stackTrace", Value::object({{"threadId", 1}}))["stackFrames"][0]["name"].str(); }
+  std::string top_frame() {
+    return body("stackTrace", Value::object({{"threadId", 1}}))["stackFrames"][0]["name"].str();
+  }
 
   const Decides decides_ = all_decides();
   std::vector<Value> sent_, events_;
   int64_t seq_ = 0;
   int64_t last_sent_ = 0;
-  DebugAdapter adapter_{
-      [](const Value& arguments) -> Result<std::unique_ptr<Session>> {
-        if (arguments["journal"].as_string() != "golden") return Error{ErrorCode::kNotFound, "there is no such journal"};
-        return std::make_unique<Session>(timeline_of(journal_with(golden_records(7))));
-      },
-      [this](const Value& message) {
-        EXPECT_EQ(message["seq"].as_int(), ++last_sent_);
-        sent_.push_back(message);
-      },
-      decides_};
+  DebugAdapter adapter_{[](const Value& arguments) -> Result<std::unique_ptr<Session>> {
+                          if (arguments["journal"].as_string() != "golden")
+                            return Error{ErrorCode::kNotFound, "there is no such journal"};
+                          return std::make_unique<Session>(timeline_of(journal_with(golden_records(7))));
+                        },
+                        [this](const Value& message) {
+                          EXPECT_EQ(message["seq"].as_int(), ++last_sent_);
+                          sent_.push_back(message);
+                        },
+                        decides_};
 };
 
 TEST_F(AdapterOfAJournal, StepsInBothDirections) {
@@ -89,9 +91,10 @@ TEST_F(AdapterOfAJournal, ConditionsAreFunctionBreakpoints) {
   start();
   const Value set = body(
       "setFunctionBreakpoints",
-      Value::object({{"breakpoints", Value::array({Value::object({{"name", "event PlacementDecided"}}),
-                                                   Value::object({{"name", "colour red"}}),
-                                                   Value::object({{"name", "decision"}, {"condition", "offset == 5"}})})}}));
+      Value::object(
+          {{"breakpoints",
+            Value::array({Value::object({{"name", "event PlacementDecided"}}), Value::object({{"name", "colour red"}}),
+                          Value::object({{"name", "decision"}, {"condition", "offset == 5"}})})}}));
   EXPECT_TRUE(set["breakpoints"][0]["verified"].as_bool());
   EXPECT_FALSE(set["breakpoints"][1]["verified"].as_bool(true));
   EXPECT_NE(set["breakpoints"][1]["message"].as_string().find("column 1"), std::string::npos);
@@ -120,9 +123,9 @@ TEST_F(AdapterOfAJournal, RefusalsAreExceptionsAndEntriesAreSources) {
   EXPECT_TRUE(set["breakpoints"][0]["verified"].as_bool());
   stopped("reverseContinue");
   EXPECT_EQ(top_frame().substr(0, 3), "#3 ");
-  const Value file = body("setBreakpoints",
-                          Value::object({{"source", Value::object({{"path", "/etc/passwd"}})},
-                                         {"breakpoints", Value::array({Value::object({{"line", 1}})})}}));
+  const Value file =
+      body("setBreakpoints", Value::object({{"source", Value::object({{"path", "/etc/passwd"}})},
+                                            {"breakpoints", Value::array({Value::object({{"line", 1}})})}}));
   EXPECT_FALSE(file["breakpoints"][0]["verified"].as_bool(true));
 }
 

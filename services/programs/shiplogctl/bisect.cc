@@ -15,7 +15,7 @@
 namespace shiplog::ctl {
 namespace {
 
-using debugger::Condition;
+using debugger::BreakCondition;
 using debugger::ConditionWatch;
 using debugger::Moment;
 
@@ -39,7 +39,7 @@ std::vector<VerifiedSnapshot> snapshots_of(const std::string& journal, Offset ol
 }
 
 /// Halves the snapshots until the last one without the condition is found.
-Result<ScanBegin> scan_begin(const Backing& backing, const BisectOptions& options, const Condition& condition,
+Result<ScanBegin> scan_begin(const Backing& backing, const BisectOptions& options, const BreakCondition& condition,
                              const Output& to) {
   ScanBegin begin{options.journal.snapshot};
   if (options.first || options.all || !options.journal.snapshot.empty() || !condition.about_state_only()) return begin;
@@ -65,9 +65,9 @@ Result<ScanBegin> scan_begin(const Backing& backing, const BisectOptions& option
   return begin;
 }
 
-class Printer {
+class FoundPrinter {
  public:
-  Printer(const BisectOptions& options, const Output& to) : options_{options}, to_{to} {}
+  FoundPrinter(const BisectOptions& options, const Output& to) : options_{options}, to_{to} {}
 
   void entry(size_t number, const Moment& moment) {
     ++found_;
@@ -106,7 +106,7 @@ class Printer {
 }  // namespace
 
 Result<int> bisect(const Backing& backing, const BisectOptions& options, const Output& to) {
-  SHIPLOG_TRY(Condition condition, Condition::parse(options.condition));
+  SHIPLOG_TRY(BreakCondition condition, BreakCondition::parse(options.condition));
   SHIPLOG_TRY(const ScanBegin begin, scan_begin(backing, options, condition, to));
   ReplayCommandOptions journal_options = options.journal;
   journal_options.snapshot = begin.snapshot;
@@ -115,9 +115,9 @@ Result<int> bisect(const Backing& backing, const BisectOptions& options, const O
   SHIPLOG_TRY(auto reader, debugger::JournalReader::open(journal, beginning.next));
   debugger::TimelineOptions once;
   once.keep_every = SIZE_MAX;  // nothing goes back
-  debugger::Timeline timeline{std::move(reader), std::move(beginning.state), once};
+  debugger::JournalTimeline timeline{std::move(reader), std::move(beginning.state), once};
   ConditionWatch watch{std::move(condition)};
-  Printer printer{options, to};
+  FoundPrinter printer{options, to};
   if (watch.begin(timeline.moment()) && watch.condition().about_state_only()) {
     to.err << "the condition holds already at revision " << timeline.state().revision().value
            << ", with which the reading begins" << (options.all ? "" : "; an older snapshot may show where it began")

@@ -133,7 +133,7 @@ Result<std::unique_ptr<debugger::Session>> open_session(const Backing& backing, 
   SHIPLOG_TRY(auto journal, backing.open_journal(options.journal, options.kafka));
   SHIPLOG_TRY(Beginning beginning, beginning_of(*journal, options, progress));
   SHIPLOG_TRY(auto reader, debugger::JournalReader::open(std::move(journal), beginning.next));
-  return std::make_unique<debugger::Session>(debugger::Timeline{std::move(reader), std::move(beginning.state)});
+  return std::make_unique<debugger::Session>(debugger::JournalTimeline{std::move(reader), std::move(beginning.state)});
 }
 
 Result<int> debug(const Backing& backing, const DebugOptions& options, std::istream& in, bool prompt,

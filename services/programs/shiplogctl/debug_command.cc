@@ -85,7 +85,7 @@ void Program::add_bisect() {
   auto* sub =
       add(*app_, "bisect", "Find the first entry of a journal at which a condition holds", [this]() -> Result<int> {
         usage_ = true;
-        SHIPLOG_TRY(debugger::Condition::parse(bisect_.condition));
+        SHIPLOG_TRY(debugger::BreakCondition::parse(bisect_.condition));
         usage_ = false;
         BisectOptions options = bisect_;
         SHIPLOG_TRY(options.journal.journal, journal_address(options.journal.journal));

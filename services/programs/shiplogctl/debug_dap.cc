@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMostWaiting = 1000;  // messages that were not answered yet
 
 /// A message; nullopt: there are no more, for the reason `error` if there is one.
-struct Received {
+struct ReceivedFrame {
   std::optional<std::string> message;
   std::optional<Error> error;
 };
@@ -56,17 +56,17 @@ class Receiver {
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  Received next() {
+  ReceivedFrame next() {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return !received_.empty(); });
-    Received first = std::move(received_.front());
+    ReceivedFrame first = std::move(received_.front());
     received_.pop_front();
     changed_.notify_all();
     return first;
   }
 
  private:
-  void put(Received received) {
+  void put(ReceivedFrame received) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return received_.size() < kMostWaiting || ended_; });
     received_.push_back(std::move(received));
@@ -111,7 +111,7 @@ class Receiver {
   int wake_[2] = {-1, -1};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Received> received_;
+  std::deque<ReceivedFrame> received_;
   bool ended_ = false;
   std::thread thread_;
 };
@@ -142,7 +142,7 @@ Result<int> debug_dap(const Backing& backing, const ReplayCommandOptions& journa
   debugger::DebugAdapter adapter{open, send, backing.decides, std::move(hooks)};
   Receiver receiver{[&adapter] { adapter.interrupt(); }};
   while (!adapter.finished()) {
-    const Received received = receiver.next();
+    const ReceivedFrame received = receiver.next();
     if (!received.message) {
       if (!received.error) return 0;
       return Error{ErrorCode::kBadRequest, "standard input: " + received.error->message};

@@ -12,13 +12,13 @@ namespace shiplog::debugger {
 
 /// The path of a field of an object: `.spec.replicas`, `.spec.clusters[0].name`, `.spec.clusters[*].name`,
 /// `.spec.clusters[name=member1].replicas`, `.metadata.labels["app.kubernetes.io/name"]`.
-class FieldPath {
+class ValuePath {
  public:
   static constexpr size_t kLongest = 1024;     ///< bytes of a path
   static constexpr size_t kMostValues = 4096;  ///< that one path leads to
 
   /// Error: kBadRequest with the column (from 1) within `text` and what was expected.
-  static Result<FieldPath> parse(std::string_view text);
+  static Result<ValuePath> parse(std::string_view text);
 
   /// What the path leads to; null values count as missing. [*] leads to each item.
   std::vector<const Value*> values(const Value& root) const;

@@ -31,7 +31,9 @@ inline std::vector<std::string> golden_records(uint32_t fold_version) {
   return records;
 }
 
-inline void append(Journal& journal, std::string bytes) { journal.append(std::move(bytes), [](const auto&) {}); }
+inline void append(Journal& journal, std::string bytes) {
+  journal.append(std::move(bytes), [](const auto&) {});
+}
 
 inline std::shared_ptr<Journal> journal_with(const std::vector<std::string>& records) {
   auto journal = make_memory_journal({.acknowledge_inside_append = true});
@@ -39,8 +41,8 @@ inline std::shared_ptr<Journal> journal_with(const std::vector<std::string>& rec
   return journal;
 }
 
-inline Timeline timeline_of(std::shared_ptr<Journal> journal, TimelineOptions options = {}) {
-  return Timeline{JournalReader::open(std::move(journal), Offset{}).value(), State{}, options};
+inline JournalTimeline timeline_of(std::shared_ptr<Journal> journal, TimelineOptions options = {}) {
+  return JournalTimeline{JournalReader::open(std::move(journal), Offset{}).value(), State{}, options};
 }
 
 /// The same records with one entry changed.

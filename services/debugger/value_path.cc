@@ -1,4 +1,4 @@
-#include "services/debugger/field_path.h"
+#include "services/debugger/value_path.h"
 
 #include <charconv>
 
@@ -17,10 +17,10 @@ std::string scalar_text(const Value& value) { return value.is_string() ? value.s
 
 }  // namespace
 
-Result<FieldPath> FieldPath::parse(std::string_view text) {
+Result<ValuePath> ValuePath::parse(std::string_view text) {
   if (text.size() > kLongest) return Error{ErrorCode::kBadRequest, "the path is longer than 1024 bytes"};
   if (!text.starts_with('.')) return at_column(0, "a path begins with a dot, as .spec.replicas");
-  FieldPath path;
+  ValuePath path;
   path.text_ = text;
   size_t at = 0;
   while (at < text.size()) {
@@ -39,7 +39,7 @@ Result<FieldPath> FieldPath::parse(std::string_view text) {
   return path;
 }
 
-Result<void> FieldPath::parse_brackets(std::string_view text, size_t& at) {
+Result<void> ValuePath::parse_brackets(std::string_view text, size_t& at) {
   const size_t begin = at + 1;
   if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) {
     const size_t end = text.find(text[begin], begin + 1);
@@ -72,7 +72,7 @@ Result<void> FieldPath::parse_brackets(std::string_view text, size_t& at) {
   return ok();
 }
 
-void FieldPath::follow(const Value& from, const Step& step, std::vector<const Value*>& into) {
+void ValuePath::follow(const Value& from, const Step& step, std::vector<const Value*>& into) {
   const auto add = [&](const Value& value) {
     if (!value.is_null() && into.size() < kMostValues) into.push_back(&value);
   };
@@ -95,7 +95,7 @@ void FieldPath::follow(const Value& from, const Step& step, std::vector<const Va
   }
 }
 
-std::vector<const Value*> FieldPath::values(const Value& root) const {
+std::vector<const Value*> ValuePath::values(const Value& root) const {
   std::vector<const Value*> found;
   if (!root.is_null()) found.push_back(&root);
   for (const Step& step : steps_) {
@@ -106,7 +106,7 @@ std::vector<const Value*> FieldPath::values(const Value& root) const {
   return found;
 }
 
-Result<Value*> FieldPath::item(Value& of, const Step& step) const {
+Result<Value*> ValuePath::item(Value& of, const Step& step) const {
   if (!of.is_array()) return Error{ErrorCode::kBadRequest, text_ + ": there is no list at an index"};
   const auto items = of.items();
   size_t index = step.index;
@@ -121,7 +121,7 @@ Result<Value*> FieldPath::item(Value& of, const Step& step) const {
   return &of.edit_items()[index];
 }
 
-Result<Value*> FieldPath::parent_for_writing(Value& root) const {
+Result<Value*> ValuePath::parent_for_writing(Value& root) const {
   Value* at = &root;
   for (size_t index = 0; index < steps_.size(); ++index) {
     const Step& step = steps_[index];
@@ -141,7 +141,7 @@ Result<Value*> FieldPath::parent_for_writing(Value& root) const {
   return at;
 }
 
-Result<void> FieldPath::set(Value& root, Value value) const {
+Result<void> ValuePath::set(Value& root, Value value) const {
   if (steps_.empty()) return Error{ErrorCode::kBadRequest, "the path is empty"};
   SHIPLOG_TRY(Value * parent, parent_for_writing(root));
   const Step& last = steps_.back();
@@ -157,7 +157,7 @@ Result<void> FieldPath::set(Value& root, Value value) const {
   return ok();
 }
 
-Result<void> FieldPath::erase(Value& root) const {
+Result<void> ValuePath::erase(Value& root) const {
   if (steps_.empty()) return Error{ErrorCode::kBadRequest, "the path is empty"};
   if (values(root).empty()) return Error{ErrorCode::kNotFound, text_ + " is not there"};
   SHIPLOG_TRY(Value * parent, parent_for_writing(root));
