@@ -10,6 +10,7 @@ namespace {
 /// A step back keeps a state so far before its target: the next steps back fold from there.
 constexpr size_t kNear = 64;
 constexpr size_t kMostNear = 3;
+constexpr size_t kObjectsAnEntry = 8;
 
 }  // namespace
 
@@ -23,6 +24,11 @@ Moment JournalTimeline::moment() const {
   if (position_ == 0) return {Offset{}, nullptr, nullptr, state_};
   if (!record_.entry) return {mark(position_).offset, nullptr, nullptr, state_};
   return {record_.offset, record_.entry.get(), &folded_, state_};
+}
+
+// To copy the index of eight objects takes about as long as to fold an entry.
+bool JournalTimeline::worth_keeping() const {
+  return position_ - kept_.rbegin()->first >= state_.object_count() / kObjectsAnEntry;
 }
 
 void JournalTimeline::keep() {
@@ -60,7 +66,7 @@ Result<bool> JournalTimeline::forward() {
   if (position_ > marks_.size()) {
     marks_.push_back({record_.offset, folded_.revision, record_.entry->time});
     stopped_ = folded_.stop;
-    if (!stopped_ && position_ % options_.keep_every == 0) keep();
+    if (!stopped_ && position_ % options_.keep_every == 0 && worth_keeping()) keep();
   }
   return true;
 }

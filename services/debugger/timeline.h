@@ -16,7 +16,8 @@
 namespace shiplog::debugger {
 
 struct TimelineOptions {
-  /// So many entries lie between two kept states at first. Twice as many each time there are too many kept objects.
+  /// So many entries lie between two kept states at least: more if the state has very many objects, and twice as many
+  /// each time there are too many kept objects.
   size_t keep_every = 2048;
   /// In all kept states together. A kept object costs some 500 bytes; its content is shared with the present state.
   size_t most_kept_objects = 1'000'000;
@@ -68,6 +69,7 @@ class JournalTimeline {
 
  private:
   void enter(size_t position, const State& state);
+  bool worth_keeping() const;
   void keep();
   void keep_near(size_t position, const State& state);
   /// The nearest state that is kept at or before `position`.
