@@ -51,6 +51,8 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_audit();
   add_events();
   add_replay();
+  add_debug();
+  add_bisect();
   add_rehearse();
   add_journal();
   add_backup();
@@ -142,7 +144,12 @@ int run_ctl(int argc, const char* const* argv, const Backing& backing, std::ostr
   Program program{backing, completes_plugin || name == "kubectl-shiplog" ? "kubectl shiplog" : "shiplogctl", out, err};
   const bool completes = argc > 1 && argv[1] == std::string_view{"__complete"};
   if (completes_plugin || completes) return program.complete({argv + (completes ? 2 : 1), argv + argc});
-  return program.run(argc, argv);
+  // As gdb writes it; here a word of one dash has one letter.
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && argv[1] == std::string_view{"debug"}) {
+    for (const char*& word : words) word = word == std::string_view{"-ex"} ? "--ex" : word;
+  }
+  return program.run(argc, words.data());
 }
 
 }  // namespace shiplog::ctl

@@ -10,6 +10,7 @@
 #include "services/programs/shiplogctl/access.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/completion.h"
+#include "services/programs/shiplogctl/debug.h"
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/produce.h"
 #include "services/programs/shiplogctl/proof.h"
@@ -68,6 +69,10 @@ class Program {
   void add_events();
   void add_replay();
 
+  // debug_command.cc
+  void add_debug();
+  void add_bisect();
+
   // rehearse_command.cc
   void add_rehearse();
 
@@ -121,6 +126,9 @@ class Program {
   ReplayCommandOptions replay_;
   int64_t to_revision_ = -1;
   RehearseCommandOptions rehearse_;
+  DebugOptions debug_;
+  std::vector<std::string> script_files_, script_commands_;
+  BisectOptions bisect_;
   JournalCopyOptions copy_;
   BackupCommandOptions backup_;
   RestoreCommandOptions restore_;

@@ -14,6 +14,7 @@
 #include "events/codec/codec.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogctl/commands.h"
+#include "services/programs/shiplogctl/replay_beginning.h"
 #include "services/programs/shiplogctl/replay_with.h"
 #include "services/programs/shiplogctl/verified_mark.h"
 #include "services/programs/snapshot_files.h"
@@ -131,13 +132,6 @@ Result<Records> read_all(Journal& journal, Offset from) {
   return Records{[reader] { return reader->next(); }};
 }
 
-/// Where a replay begins.
-struct Beginning {
-  std::string snapshot;  ///< a file; empty: the first entry
-  Offset next;           ///< the first offset that the snapshot does not cover
-  State state;
-};
-
 /// The newest intact snapshot beside a journal file: the processes of its fleet put them there.
 std::optional<VerifiedSnapshot> snapshot_beside(const std::string& journal, Offset oldest, Offset head) {
   const auto address = parse_journal(journal);
@@ -151,6 +145,8 @@ std::optional<VerifiedSnapshot> snapshot_beside(const std::string& journal, Offs
   }
   return found;
 }
+
+}  // namespace
 
 Result<Beginning> beginning_of(Journal& journal, const ReplayCommandOptions& options, std::ostream& progress) {
   SHIPLOG_TRY(const Offset oldest, journal.oldest());
@@ -178,6 +174,8 @@ Result<Beginning> beginning_of(Journal& journal, const ReplayCommandOptions& opt
   SHIPLOG_TRY(beginning.state, state_of_snapshot(snapshot->file));
   return beginning;
 }
+
+namespace {
 
 void print(const Replayed& replayed, bool verified, double seconds, const std::string& journal,
            const std::string& snapshot, bool json, std::ostream& out) {
