@@ -21,6 +21,8 @@ namespace shiplog::api {
 ///   namespace chain      the entries that led to one object's current version, oldest first, across objects why which
 ///   policy and placement an object runs by, what each cluster's verdict was, what it would have
 ///              needed, and what holds it up at present
+///   effects    everything that followed from one entry: `of` is its revision, a time or its id; `limit` entries, `depth`
+///              steps, `within` a duration
 ///   decisions  what services decided about one object, with explanations
 ///   audit      entries, by requester, verb, object, time, refused or not
 ///   events     entries from an offset on, one JSON document a line; with follow=true it continues with new ones
