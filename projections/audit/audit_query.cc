@@ -210,10 +210,10 @@ Result<std::vector<AuditRow>> AuditQuery::caused_by(const AuditRow& cause, size_
   // entry made.
   SHIPLOG_TRY(const Revision before, OutcomeQuery{view_}.revision_before(cause.offset));
   const auto first = static_cast<int64_t>(std::min(before.value + 1, cause.revision.value));
-  SHIPLOG_TRY(auto row, view_.connection().prepare(
-                            "SELECT e.offset, e.cause_id FROM entry e INDEXED BY entry_by_cause WHERE "
-                            "e.cause_revision BETWEEN ? AND ? AND +e.offset > ? AND " +
-                            store::entry_table().intact("e") + " ORDER BY e.cause_revision, e.offset"));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT e.offset, e.cause_id FROM entry e INDEXED BY entry_by_cause WHERE "
+                                         "e.cause_revision BETWEEN ? AND ? AND +e.offset > ? AND " +
+                                         store::entry_table().intact("e") + " ORDER BY e.cause_revision, e.offset"));
   row.bind_all(first, static_cast<int64_t>(cause.revision.value), cause.offset.value);
   std::vector<Offset> offsets;
   while (offsets.size() < limit) {
@@ -231,10 +231,11 @@ Result<std::vector<AuditRow>> AuditQuery::caused_by(const AuditRow& cause, size_
 }
 
 Result<std::optional<AuditRow>> AuditQuery::with_id(const EntryId& id, Offset from, Offset before) const {
-  SHIPLOG_TRY(auto row, view_.connection().prepare(
-                            "SELECT e.offset FROM entry e WHERE e.offset >= ? AND e.offset < ? AND " +
-                            store::entry_table().intact("e") + " AND +e.id = ? AND NOT +e.duplicate "
-                            "ORDER BY e.offset DESC LIMIT 1"));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT e.offset FROM entry e WHERE e.offset >= ? AND e.offset < ? AND " +
+                                         store::entry_table().intact("e") +
+                                         " AND +e.id = ? AND NOT +e.duplicate "
+                                         "ORDER BY e.offset DESC LIMIT 1"));
   row.bind(1, from.value);
   row.bind(2, before.value);
   row.bind_blob(3, {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});

@@ -82,9 +82,9 @@ Result<std::vector<AuditRow>> HistoryQuery::entries_after(const ObjectKey& key, 
   std::vector<AuditRow> entries;
   SHIPLOG_TRY(const auto object, find_object(view_.connection(), key));
   if (!object) return entries;
-  SHIPLOG_TRY(auto row, view_.connection().prepare(
-                            "SELECT v.offset FROM version v WHERE v.object = ? AND v.revision > ? AND " +
-                            store::version_table().intact("v") + " ORDER BY v.revision"));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT v.offset FROM version v WHERE v.object = ? AND v.revision > ? AND " +
+                                         store::version_table().intact("v") + " ORDER BY v.revision"));
   row.bind_all(*object, static_cast<int64_t>(after.value));
   while (entries.size() < limit) {
     SHIPLOG_TRY(const bool found, row.next());

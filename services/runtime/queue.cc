@@ -33,7 +33,7 @@ bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& caus
   const bool raised = due && urgency > item.urgency;
   if (due && item.priority == priority && !raised) return false;  // for an older cause
   const UtcMillis since = due ? *item.due : now;
-  const bool keeps_cause = relation == Relation::kHastens && item.due && !item.cause.entry_id.empty();
+  const bool keeps_cause = relation == Relation::kHastens && (item.due || item.busy) && !item.cause.entry_id.empty();
   unschedule(key, item);
   item.priority = priority;
   item.urgency = due ? std::max(item.urgency, urgency) : urgency;

@@ -32,7 +32,7 @@ class ReconcileQueue {
   /// What a trigger has to do with what is done then.
   enum class Relation {
     kCauses,
-    kHastens,  ///< a key that waits for a time is due sooner, for the cause that it has
+    kHastens,  ///< a key that waits for a time, or may when its step ends, is due sooner, for the cause that it has
   };
   /// The key is due now. The first cause since the last step is kept; but a change replaces the cause of routine, and
   /// raises a key that waits for that. No key is lowered. False: it was due already.

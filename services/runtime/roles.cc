@@ -525,7 +525,8 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
       wake.clear();
       role->service->on_change(state, change, wake);
       if (wake.empty()) continue;
-      const auto relation = is_measurement(change) ? ReconcileQueue::Relation::kHastens : ReconcileQueue::Relation::kCauses;
+      const auto relation =
+          is_measurement(change) ? ReconcileQueue::Relation::kHastens : ReconcileQueue::Relation::kCauses;
       for (const ObjectKey& key : wake) {
         Part& part = role->part_of(key);
         if (part.phase != Part::Phase::kActing) continue;

@@ -207,8 +207,8 @@ TEST_F(RolesTest, ObservationThatItsCauseDidNotBringAboutBeginsATrace) {
   EXPECT_FALSE(cause.trace_id.starts_with("4bf92f3577b34da6a3ce929d0e0e4736"));
 }
 
-// A key that waits for a time keeps the cause that made it wait when a cluster is merely measured again; a change of the
-// cluster's taints is a cause of its own.
+// A key that waits for a time keeps the cause that made it wait when a cluster is merely measured again; a change of
+// the cluster's taints is a cause of its own.
 TEST_F(RolesTest, MeasuringAClusterIsNoCauseOfWhatWaitsForATime) {
   RolesProcess leader{journal, executor, random, "one"};
   lead(leader);
@@ -244,9 +244,14 @@ TEST_F(RolesTest, MeasuringAClusterIsNoCauseOfWhatWaitsForATime) {
   change("status", "measured");
   ASSERT_EQ(leader.seen.tasks.size(), 2U);
   EXPECT_EQ(cause_of_next(), created);
+  change("status", "measured during its step");
+  leader.seen.tasks.back()->done(Millis{60'000});
+  settle();
+  ASSERT_EQ(leader.seen.tasks.size(), 3U);
+  EXPECT_EQ(cause_of_next(), created);
   leader.seen.tasks.back()->done(Millis{60'000});
   const EntryId tainted = change("spec", "tainted");
-  ASSERT_EQ(leader.seen.tasks.size(), 3U);
+  ASSERT_EQ(leader.seen.tasks.size(), 4U);
   EXPECT_EQ(cause_of_next(), tainted);
 }
 

@@ -102,7 +102,8 @@ class EffectsWalk {
     shown.events = events;
     const Value whole = to_value(shown);
     Value item = Value::object();
-    for (const char* field : {"offset", "id", "time", "revision", "user", "service", "verb", "result", "trace", "events"}) {
+    for (const char* field :
+         {"offset", "id", "time", "revision", "user", "service", "verb", "result", "trace", "events"}) {
       if (whole.contains(field)) item.set(field, whole[field]);
     }
     // A reason may name what another event of the entry is about.

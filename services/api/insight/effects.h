@@ -16,12 +16,12 @@ namespace shiplog::api {
 using MayRead = std::function<bool(const ObjectKey&)>;
 
 struct EffectsQuestion {
-  AuditRow root;                        ///< the entry whose effects are meant
-  size_t limit = 1000;                  ///< entries
-  size_t depth = 50;                    ///< steps from the root
-  std::optional<Millis> within = {};    ///< only what followed so soon
+  AuditRow root;                      ///< the entry whose effects are meant
+  size_t limit = 1000;                ///< entries
+  size_t depth = 50;                  ///< steps from the root
+  std::optional<Millis> within = {};  ///< only what followed so soon
   MayRead may_read = {};
-  std::function<bool()> expired = {};   ///< the time for the answer is over: it ends with what was found
+  std::function<bool()> expired = {};  ///< the time for the answer is over: it ends with what was found
 };
 
 /// Everything that followed from one entry: what names it as its cause, what members reported of the objects that it

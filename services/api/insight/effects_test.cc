@@ -69,8 +69,13 @@ class Effects : public testing::Test {
     return WorkStatusObserved{work_of(key), Value::array({Value::object({{"health", health}})})};
   }
   static Event aggregated(const ObjectKey& key, const char* message) {
-    return StatusAggregated{binding_of(key), Value::array({Value::object({{"clusterName", "m1"}})}), true,
-                            "FullyAppliedSuccess", message, ObjectKey{}, Value{}};
+    return StatusAggregated{binding_of(key),
+                            Value::array({Value::object({{"clusterName", "m1"}})}),
+                            true,
+                            "FullyAppliedSuccess",
+                            message,
+                            ObjectKey{},
+                            Value{}};
   }
   Written deploy(const ObjectKey& key) {
     const Written asked = request({ObjectCreated{key, object_value(key)}});
@@ -176,8 +181,7 @@ TEST_F(Effects, AFailureIsNoEffectOfTheRegistration) {
   observe("collector", {ClusterJoined{kCluster, "id"}, ClusterConditionChanged{kCluster, "Ready", "True", "", ""}});
   const Written failed =
       decide("collector", joined, {ClusterConditionChanged{kCluster, "Ready", "False", "Down", ""}}, "observe");
-  const Written tainted =
-      decide("taint", failed, {TaintAdded{kCluster, {"not-ready", "", "NoExecute"}, "not ready"}});
+  const Written tainted = decide("taint", failed, {TaintAdded{kCluster, {"not-ready", "", "NoExecute"}, "not ready"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(tree(ask(joined)), "ObjectCreated:m1\n  ClusterJoined:m1 ClusterConditionChanged:m1\n");
   EXPECT_EQ(tree(ask(failed)), "ClusterConditionChanged:m1\n  TaintAdded:m1\n");
@@ -226,7 +230,8 @@ TEST_F(Effects, AreBoundedInNumberDepthAndTime) {
   const Written asked = request({ObjectCreated{kWeb, object_value(kWeb)}});
   Written last = asked;
   for (int step = 0; step < 5; ++step) {
-    last = decide("binder", last, {BindingPut{binding_of(kWeb), object_value(binding_of(kWeb), std::to_string(step)), {}}});
+    last = decide("binder", last,
+                  {BindingPut{binding_of(kWeb), object_value(binding_of(kWeb), std::to_string(step)), {}}});
   }
   EXPECT_EQ(ask(asked)["items"].size(), 6U);
   const Value few = ask(asked, {.root = {}, .limit = 3});
@@ -289,8 +294,7 @@ TEST_F(Effects, OfWhichAPartIsReadableShowNoReason) {
   request({ObjectCreated{other, object_value(other)}});
   decide("binder", asked, {bound(kWeb), ObjectCreated{other, object_value(other)}});
   ASSERT_TRUE(refused);
-  const Value answer =
-      ask(asked, {.root = {}, .may_read = [](const ObjectKey& key) { return key.ns == "default"; }});
+  const Value answer = ask(asked, {.root = {}, .may_read = [](const ObjectKey& key) { return key.ns == "default"; }});
   EXPECT_EQ(to_json(answer).find("secretive"), std::string::npos) << to_json(answer);
   EXPECT_EQ(answer["unreadable"], Value{1});
 }

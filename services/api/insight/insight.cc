@@ -146,6 +146,7 @@ Result<Value> blame(const InsightRequest& question) {
   SHIPLOG_TRY(asked.object, question.object());
   asked.field = question.text("field");
   asked.with_status = question.flag("status");
+  SHIPLOG_TRY(asked.versions, question.limit(asked.versions));
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(asked.at, question.revision(view, "at"));
     SHIPLOG_TRY(Value answer, blame_of(view, asked));
@@ -425,10 +426,11 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "state") return state(question, sources);
     if (what == "status") return fleet_status(store, sources, clock.now());
     if (what == "revision") return revision(question);
-    return Error{ErrorCode::kNotFound, "there is nothing at " + request.path +
-                                           ": history, blame, diff, failovers, chain, effects, why, decisions, audit, events, "
-                                           "export, state, status and revision "
-                                           "are here"};
+    return Error{ErrorCode::kNotFound,
+                 "there is nothing at " + request.path +
+                     ": history, blame, diff, failovers, chain, effects, why, decisions, audit, events, "
+                     "export, state, status and revision "
+                     "are here"};
   }();
   if (result) {
     answer(*writer, 200, result.value());
