@@ -205,6 +205,45 @@ Result<std::optional<SettledRequest>> AuditQuery::carried_out(const std::string&
   return found;
 }
 
+Result<std::vector<AuditRow>> AuditQuery::caused_by(const AuditRow& cause, size_t limit) const {
+  // A cause names the revision that its entry reached. One that was written by an earlier build may name any that the
+  // entry made.
+  SHIPLOG_TRY(const Revision before, OutcomeQuery{view_}.revision_before(cause.offset));
+  const auto first = static_cast<int64_t>(std::min(before.value + 1, cause.revision.value));
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT e.offset, e.cause_id FROM entry e INDEXED BY entry_by_cause WHERE "
+                                         "e.cause_revision BETWEEN ? AND ? AND +e.offset > ? AND " +
+                                         store::entry_table().intact("e") + " ORDER BY e.cause_revision, e.offset"));
+  row.bind_all(first, static_cast<int64_t>(cause.revision.value), cause.offset.value);
+  std::vector<Offset> offsets;
+  while (offsets.size() < limit) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) break;
+    if (id_in(row.blob(1)) == cause.id) offsets.push_back(Offset{row.integer(0)});
+  }
+  std::ranges::sort(offsets);
+  std::vector<AuditRow> rows;
+  for (const Offset offset : offsets) {
+    SHIPLOG_TRY(auto effect, at(offset));
+    if (effect) rows.push_back(std::move(*effect));
+  }
+  return rows;
+}
+
+Result<std::optional<AuditRow>> AuditQuery::with_id(const EntryId& id, Offset from, Offset before) const {
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT e.offset FROM entry e WHERE e.offset >= ? AND e.offset < ? AND " +
+                                         store::entry_table().intact("e") +
+                                         " AND +e.id = ? AND NOT +e.duplicate "
+                                         "ORDER BY e.offset DESC LIMIT 1"));
+  row.bind(1, from.value);
+  row.bind(2, before.value);
+  row.bind_blob(3, {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
+  SHIPLOG_TRY(const bool found, row.next());
+  if (!found) return std::nullopt;
+  return at(Offset{row.integer(0)});
+}
+
 Result<std::optional<AuditRow>> AuditQuery::cause(const Cause& cause) const {
   if (cause.entry_id.empty()) return std::nullopt;
   // No index of entry ids: random keys would make every insert modify a separate page. The entry is the first that

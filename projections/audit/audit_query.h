@@ -94,6 +94,11 @@ class AuditQuery {
 
   /// The entry that a cause refers to; nullopt: not stored, or the cause is empty.
   Result<std::optional<AuditRow>> cause(const Cause& cause) const;
+  /// The entries that name this one as their cause, oldest first, at most `limit`.
+  Result<std::vector<AuditRow>> caused_by(const AuditRow& cause, size_t limit) const;
+
+  /// The newest entry with this id among those at `from` and after, up to `before`; nullopt: none.
+  Result<std::optional<AuditRow>> with_id(const EntryId& id, Offset from, Offset before) const;
 
  private:
   Result<std::optional<SettledRequest>> settled_by(sqlite::Statement row) const;

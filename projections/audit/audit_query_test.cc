@@ -163,6 +163,44 @@ TEST_F(AuditQueryTest, DuplicateOfAnEntryIsMarkedAsSuch) {
   EXPECT_EQ(must(AuditQuery{view}.cause(cause))->offset, fleet.journal()[2].first);
 }
 
+// What names an entry as its cause follows from it: also what was refused, and nothing that another entry of the same
+// revision led to.
+TEST_F(AuditQueryTest, FindsWhatAnEntryHasCaused) {
+  Reader reader = fleet.reader();
+  const auto caused = [&](size_t index, size_t limit = 100) {
+    const View view = must(reader.view());
+    const AuditQuery audit{view};
+    std::vector<Offset> offsets;
+    for (const AuditRow& row : must(audit.caused_by(*must(audit.at(fleet.journal()[index].first)), limit))) {
+      offsets.push_back(row.offset);
+    }
+    return offsets;
+  };
+  const size_t changes = fleet.journal().size();
+  fleet.update(config_map("default", "a"), "3");
+  const Revision reached = fleet.revision();
+  fleet.write({RequestDenied{config_map("default", "a"), 403, "Forbidden", ""}});  // the same revision, another entry
+  const EntryId id = fleet.journal()[changes].second.id;
+  std::vector<Offset> expected;
+  for (int effect = 0; effect < 3; ++effect) {
+    Entry entry;
+    entry.cause = {reached, id, ""};
+    entry.events = {ObjectCreated{config_map("default", "effect"), object_value(config_map("default", "effect"))}};
+    EXPECT_EQ(fleet.write(std::move(entry)).refusal.has_value(), effect > 0);
+    expected.push_back(fleet.journal().back().first);
+  }
+  EXPECT_EQ(caused(changes), expected);
+  EXPECT_EQ(caused(changes, 2), (std::vector<Offset>{expected[0], expected[1]}));
+  EXPECT_TRUE(caused(changes + 1).empty());
+  EXPECT_TRUE(caused(0).empty());
+
+  const View view = must(reader.view());
+  const AuditQuery audit{view};
+  EXPECT_EQ(must(audit.with_id(id, Offset{0}, view.next()))->offset, fleet.journal()[changes].first);
+  EXPECT_FALSE(must(audit.with_id(id, Offset{0}, fleet.journal()[changes].first)));
+  EXPECT_FALSE(must(audit.with_id(new_entry_id(fleet.random()), Offset{0}, view.next())));
+}
+
 TEST_F(AuditQueryTest, FindsTheEntryOfACauseByRevisionAndId) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());

@@ -78,6 +78,25 @@ Result<std::vector<VersionRow>> HistoryQuery::versions(const ObjectKey& key, boo
   return versions;
 }
 
+Result<std::vector<AuditRow>> HistoryQuery::entries_after(const ObjectKey& key, Revision after, size_t limit) const {
+  std::vector<AuditRow> entries;
+  SHIPLOG_TRY(const auto object, find_object(view_.connection(), key));
+  if (!object) return entries;
+  SHIPLOG_TRY(auto row,
+              view_.connection().prepare("SELECT v.offset FROM version v WHERE v.object = ? AND v.revision > ? AND " +
+                                         store::version_table().intact("v") + " ORDER BY v.revision"));
+  row.bind_all(*object, static_cast<int64_t>(after.value));
+  while (entries.size() < limit) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) break;
+    const Offset offset{row.integer(0)};
+    if (!entries.empty() && entries.back().offset == offset) continue;  // several versions by one entry
+    SHIPLOG_TRY(auto entry, AuditQuery{view_}.at(offset));
+    if (entry) entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
 Result<std::optional<VersionRow>> HistoryQuery::version(Revision revision) const {
   SHIPLOG_TRY(auto row, view_.connection().prepare("SELECT " + version_columns("v") +
                                                    ", t.name FROM version v LEFT JOIN type t ON t.id = v.type AND " +

@@ -58,6 +58,9 @@ class HistoryQuery {
   Result<std::vector<VersionRow>> versions(const ObjectKey& key, bool newest_first = true, size_t limit = 0,
                                            std::optional<Revision> from = {}) const;
 
+  /// The entries that made the versions of one object after a revision, oldest first, without the versions themselves.
+  Result<std::vector<AuditRow>> entries_after(const ObjectKey& key, Revision after, size_t limit) const;
+
   /// The version with this revision; nullopt: not stored, or no longer stored.
   Result<std::optional<VersionRow>> version(Revision revision) const;
 

@@ -98,7 +98,8 @@ const CheckedTable& entry_table() {
       .bulk = "r.events",
       .indexes = {{.name = "entry_by_request", .columns = {"request"}, .partial = true},
                   {.name = "entry_by_record", .columns = {"record"}, .partial = true},
-                  {.name = "entry_by_time", .columns = {"time"}}}};
+                  {.name = "entry_by_time", .columns = {"time"}},
+                  {.name = "entry_by_cause", .columns = {"cause_revision"}}}};
   return kTable;
 }
 

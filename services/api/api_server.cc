@@ -63,6 +63,8 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
   /// False: it was refused.
   bool may_read_everything(const RequestContext& context);
+  /// Whether the user may get an object; empty: may read the whole audit trail, in which all of them are.
+  std::function<bool(const ObjectKey&)> may_read(const RequestContextPtr& context);
   bool discovery(const RequestContext& context);
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
@@ -216,6 +218,23 @@ bool ApiServer::Impl::may_read_everything(const RequestContext& context) {
   return decision.allowed;
 }
 
+std::function<bool(const ObjectKey&)> ApiServer::Impl::may_read(const RequestContextPtr& context) {
+  if (in_group(context->user, kMastersGroup)) return {};
+  const Access* access = server->options.access;
+  if (decide(access, context->user, attributes_of("GET", "/shiplog/v1/audit", {})).allowed) return {};
+  return [context, access](const ObjectKey& key) {
+    Attributes wanted;
+    wanted.verb = "get";
+    wanted.is_resource = true;
+    const size_t dot = key.type.find('.');
+    wanted.resource = key.type.substr(0, dot);
+    if (dot != std::string::npos) wanted.group = key.type.substr(dot + 1);
+    wanted.ns = key.ns;
+    wanted.name = key.name;
+    return decide(access, context->user, wanted).allowed;
+  };
+}
+
 bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const std::string& path = context->request.path;
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
@@ -250,7 +269,8 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
     const ServerOptions& options = self->server->options;
     if (serve_proof(*options.record, options.signer.get(), context->request, *context->writer)) return;
     if (serve_insight(*options.record, *options.clock, options.kinds->current(),
-                      {options.remedies, options.roles, options.process}, context->request, context->writer)) {
+                      {options.remedies, options.roles, options.process, self->may_read(context)}, context->request,
+                      context->writer)) {
       return;
     }
     fail(*context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});

@@ -59,6 +59,15 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   });
 }
 
+/// kubectl asks the past for the ReplicaSet that the present has shown: it learns why there is none.
+Error not_found_then(const Server& server, const RequestContext& context) {
+  Error error = not_found(context.subject());
+  if (context.past && server.options.revision_views && has_views(*context.kind)) {
+    error.message += ": it would be computed from the rollout history of a workload, which is not done for the past";
+  }
+  return error;
+}
+
 void get_object(const ServerPtr& server, const RequestContextPtr& context) {
   auto options = read_options(context->request);
   if (!options) return fail(*context, options.error());
@@ -83,7 +92,7 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
       if (!view) return fail(*context, view.error());
       if (!view.value().is_null()) return answer_object(*context, 200, view.value(), server->time_of(*context));
     }
-    if (!row.value()) return fail(*context, not_found(context->subject()));
+    if (!row.value()) return fail(*context, not_found_then(*server, *context));
     auto object = at ? server->objects.load_version(row.value()->json) : server->objects.load(row.value()->json);
     if (!object && object.error().code == ErrorCode::kGone) return fail(*context, not_found(context->subject()));
     if (!object) return fail(*context, object.error());

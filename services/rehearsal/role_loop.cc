@@ -35,7 +35,10 @@ class RoleLoop::Step final : public Task, public std::enable_shared_from_this<Ro
     if (trace_.id.empty()) trace_ = new_trace(loop_.random_);
     return trace_;
   }
-  void begin_trace() override { trace_ = {}; }
+  void begin_trace() override {
+    trace_ = {};
+    taken_.cause = {};
+  }
 
   void append_decision(Decision decision, Appended then) override {
     append("decide", std::move(decision), std::move(then));

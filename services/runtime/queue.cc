@@ -26,16 +26,18 @@ void ReconcileQueue::unschedule(const ObjectKey& key, Item& item) {
   item.due.reset();
 }
 
-bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority, Urgency urgency) {
+bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority, Urgency urgency,
+                          Relation relation) {
   Item& item = items_[key];
   const bool due = item.due && *item.due <= now;
   const bool raised = due && urgency > item.urgency;
   if (due && item.priority == priority && !raised) return false;  // for an older cause
   const UtcMillis since = due ? *item.due : now;
+  const bool keeps_cause = relation == Relation::kHastens && (item.due || item.busy) && !item.cause.entry_id.empty();
   unschedule(key, item);
   item.priority = priority;
   item.urgency = due ? std::max(item.urgency, urgency) : urgency;
-  if (!due || raised) item.cause = cause;
+  if ((!due || raised) && !keeps_cause) item.cause = cause;
   schedule(key, item, since);
   return !due;
 }

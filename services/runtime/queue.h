@@ -29,10 +29,15 @@ inline constexpr std::array<Urgency, 2> kUrgencies = {Urgency::kRoutine, Urgency
 /// Threads: one.
 class ReconcileQueue {
  public:
+  /// What a trigger has to do with what is done then.
+  enum class Relation {
+    kCauses,
+    kHastens,  ///< a key that waits for a time, or may when its step ends, is due sooner, for the cause that it has
+  };
   /// The key is due now. The first cause since the last step is kept; but a change replaces the cause of routine, and
   /// raises a key that waits for that. No key is lowered. False: it was due already.
   bool wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority = 0,
-            Urgency urgency = Urgency::kChange);
+            Urgency urgency = Urgency::kChange, Relation relation = Relation::kCauses);
 
   struct Taken {
     ObjectKey key;

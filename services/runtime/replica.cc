@@ -207,9 +207,16 @@ Result<void> Replica::projected(Batch& batch, Result<void> written) {
   return ok();
 }
 
-void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
+/// What follows neither from a request nor from another entry begins a trace: a lease, the objects of a new fleet,
+/// denials that were counted. The trace has the entry's id: both are 16 random bytes.
+void Replica::complete(Entry& entry) const {
   if (entry.time == UtcMillis{}) entry.time = options_.executor->now();
   if (entry.id.empty()) entry.id = new_entry_id(*options_.random);
+  if (entry.cause.trace_id.empty()) entry.cause.trace_id = to_string(entry.id);
+}
+
+void Replica::append(Entry entry, std::function<void(Result<Outcome>)> done) {
+  complete(entry);
   auto waiting = std::make_shared<Waiting>(Waiting{entry.id, encode(entry), std::nullopt, std::move(done), 0});
   waiting->entry = std::move(entry);
   if (stopped_.load(std::memory_order_acquire)) {
@@ -241,8 +248,7 @@ std::string Replica::appends_refused() const {
 }
 
 void Replica::append_unless_refused(Entry entry, std::function<void(Result<Outcome>)> done) {
-  if (entry.time == UtcMillis{}) entry.time = options_.executor->now();
-  if (entry.id.empty()) entry.id = new_entry_id(*options_.random);
+  complete(entry);
   options_.executor->post([this, alive = alive_, entry = std::move(entry), done = std::move(done)]() mutable {
     if (!*alive) return;
     if (auto refusal = would_refuse(state_, entry)) {

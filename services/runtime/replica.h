@@ -121,6 +121,8 @@ class Replica {
 
  private:
   struct Waiting;
+  /// Time, id and trace, where the caller has set none.
+  void complete(Entry& entry) const;
   void send(const std::shared_ptr<Waiting>& waiting);
   std::shared_ptr<Waiting> take_waiting(const EntryId& id);
   void on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored);

@@ -29,7 +29,8 @@ class Task {
   /// The trace that the entries of this step and its calls to other systems belong to: that of its cause or, if that
   /// one has none, a new one.
   virtual const TraceContext& trace() = 0;
-  /// This step observes what its cause did not bring about: a new trace begins.
+  /// This step observes what its cause did not bring about: a new trace begins, and its entries have no cause. The key
+  /// may have been queued long ago, for something else.
   virtual void begin_trace() = 0;
 
   /// The result of an append: the revision after it; or why the fold refused it (kConflict: decide again), or

@@ -29,6 +29,17 @@ Urgency urgency_of(const Change& change, const ObjectKey& key) {
   return concerns_many && key != change.object ? Urgency::kRoutine : Urgency::kChange;
 }
 
+/// A cluster was measured anew: its capacity, its kinds. That wakes what waits for a time, such as the next of many
+/// evictions, but it is not what led to them.
+bool is_measurement(const Change& change) {
+  const auto same = [&](const char* part, const char* field) {
+    return change.before[part][field] == change.after[part][field];
+  };
+  return change.object.type == type::kCluster && !change.created() && !change.removed() &&
+         change.before["spec"] == change.after["spec"] && same("status", "conditions") &&
+         same("metadata", "annotations") && same("metadata", "deletionTimestamp");
+}
+
 /// How many of a role's steps may be routine: what waits for slow members leaves some for changes.
 size_t routine_steps(size_t all) { return std::max<size_t>(1, all - all / 4); }
 
@@ -124,7 +135,10 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     if (trace_.id.empty()) trace_ = new_trace(*roles_.options_.random);
     return trace_;
   }
-  void begin_trace() override { trace_ = {}; }
+  void begin_trace() override {
+    trace_ = {};
+    taken_.cause = {};
+  }
 
   void append_decision(Decision decision, Appended then) override {
     append("decide", std::move(decision), std::move(then));
@@ -510,12 +524,15 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
     for (const Change& change : folded.changes) {
       wake.clear();
       role->service->on_change(state, change, wake);
+      if (wake.empty()) continue;
+      const auto relation =
+          is_measurement(change) ? ReconcileQueue::Relation::kHastens : ReconcileQueue::Relation::kCauses;
       for (const ObjectKey& key : wake) {
         Part& part = role->part_of(key);
         if (part.phase != Part::Phase::kActing) continue;
         woken = true;
         const int64_t priority = role->service->priority(state, key);
-        if (part.queue.wake(key, now, cause, priority, urgency_of(change, key))) role->meters.added();
+        if (part.queue.wake(key, now, cause, priority, urgency_of(change, key), relation)) role->meters.added();
       }
     }
     if (!woken) continue;

@@ -202,7 +202,75 @@ TEST_F(RolesTest, ObservationThatItsCauseDidNotBringAboutBeginsATrace) {
   executor.run();
   const Cause cause = decode(journal.records.back()).value().cause;
   EXPECT_EQ(cause.trace_id.size(), 32U) << "not sampled";
+  EXPECT_TRUE(cause.entry_id.empty()) << "what queued the key, possibly days ago, did not lead to it";
+  EXPECT_EQ(cause.revision, Revision{});
   EXPECT_FALSE(cause.trace_id.starts_with("4bf92f3577b34da6a3ce929d0e0e4736"));
+}
+
+// A key that waits for a time keeps the cause that made it wait when a cluster is merely measured again; a change of
+// the cluster's taints is a cause of its own.
+TEST_F(RolesTest, MeasuringAClusterIsNoCauseOfWhatWaitsForATime) {
+  RolesProcess leader{journal, executor, random, "one"};
+  lead(leader);
+  const ObjectKey cluster{type::kCluster, "", "m1"};
+  const auto change = [&](const char* field, const char* text) {
+    Entry entry;
+    entry.id = new_entry_id(random);
+    entry.time = executor.now();
+    Value object = leader.replica.state().value_of(cluster);
+    if (object.is_null()) {
+      object = named("m1");
+      entry.events = {ObjectCreated{cluster, object}};
+    } else {
+      object.edit(field).set("text", text);
+      entry.events = {field == std::string{"spec"} ? Event{ObjectUpdated{cluster, object}}
+                                                   : Event{StatusUpdated{cluster, object}}};
+    }
+    journal.records.push_back(encode(entry));
+    settle();
+    return entry.id;
+  };
+  const auto cause_of_next = [&] {
+    const TaskPtr task = leader.seen.tasks.back();
+    task->append_observation({{StatusUpdated{cluster, leader.replica.state().value_of(cluster)}}, {}},
+                             [](const Result<Revision>&) {});
+    executor.run();
+    const EntryId id = decode(journal.records.back()).value().cause.entry_id;
+    journal.records.pop_back();
+    return id;
+  };
+  const EntryId created = change("", "");
+  leader.seen.tasks.back()->done(Millis{60'000});
+  change("status", "measured");
+  ASSERT_EQ(leader.seen.tasks.size(), 2U);
+  EXPECT_EQ(cause_of_next(), created);
+  change("status", "measured during its step");
+  leader.seen.tasks.back()->done(Millis{60'000});
+  settle();
+  ASSERT_EQ(leader.seen.tasks.size(), 3U);
+  EXPECT_EQ(cause_of_next(), created);
+  leader.seen.tasks.back()->done(Millis{60'000});
+  const EntryId tainted = change("spec", "tainted");
+  ASSERT_EQ(leader.seen.tasks.size(), 4U);
+  EXPECT_EQ(cause_of_next(), tainted);
+}
+
+// Leases, timers, start-up: whatever has no trace when it is appended begins one.
+TEST_F(RolesTest, NoEntryIsWithoutATrace) {
+  RolesProcess leader{journal, executor, random, "one"};
+  lead(leader);
+  Entry entry;
+  entry.events = {ObjectCreated{{type::kNamespace, "", "a"}, named("a")}};
+  leader.replica.append(std::move(entry), [](const Result<Outcome>&) {});
+  ASSERT_EQ(journal.records.size(), 2U) << "the lease, and this one";
+  std::set<std::string> traces;
+  for (const std::string& record : journal.records) {
+    const Entry stored = decode(record).value();
+    const std::string header = "00-" + stored.cause.trace_id + "-00f067aa0ba902b7-00";
+    EXPECT_TRUE(parse_traceparent(header).has_value()) << header;
+    traces.insert(stored.cause.trace_id);
+  }
+  EXPECT_EQ(traces.size(), 2U);
 }
 
 TEST_F(RolesTest, FiguresAreThoseOfTheQueueWhileTheRoleActsHere) {

@@ -101,6 +101,9 @@ class Bench {
     entry.actor = {"kubernetes-admin", {"system:masters", "system:authenticated"}, "api", "10.0.0.1", "kubectl/v1.31"};
     entry.request = {"update", "/apis/apps/v1/namespaces/team-1/deployments/workload-1"};
     entry.events.push_back(std::move(event));
+    // Every entry follows from the one before: the most that the index of causes can cost.
+    entry.cause = {Revision{static_cast<uint64_t>(offset_)}, last_, to_string(entry.id)};
+    last_ = entry.id;
     ++offset_;
     if (entries_.size() == kBatch) flush();
   }
@@ -150,6 +153,7 @@ class Bench {
   State state_;
   std::unique_ptr<Projections> projections_;
   std::vector<Entry> entries_;
+  EntryId last_;
   int64_t offset_ = 0;
   ElapsedTime took_;
   size_t applied_ = 0;
@@ -224,7 +228,7 @@ int run(size_t objects, const std::string& directory) {
       print_time("snapshot", since(start));
     }
   }
-  std::printf("%-50s %10.0f MB\n", "size of the projection",
+  std::printf("%-50s %10.1f MB\n", "size of the projection",
               static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   {
     ElapsedTime start = ElapsedTime::now();

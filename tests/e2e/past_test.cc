@@ -43,6 +43,10 @@ TEST_F(PastContexts, KubectlReadsTheFleetAsItWas) {
   EXPECT_NE(explained.out.find("FIELD: replicas"), std::string::npos) << explained;
   EXPECT_TRUE(past({"api-resources"}).ok());
   EXPECT_EQ(fleet_.kubectl_ok({"get", "deployments", "-A"}), "") << "it was deleted meanwhile";
+  const Ran computed = past({"get", "replicaset", "web-1"});
+  EXPECT_TRUE(computed.says("computed from the rollout history of a workload, which is not done for the past"))
+      << computed;
+  EXPECT_FALSE(past({"get", "configmap", "web-1"}).says("rollout"));
 
   // What was deleted comes back with the manifest of the past.
   const Ran manifest = past({"get", "deployment", "web", "-o", "yaml"});

@@ -52,7 +52,12 @@ class Walk {
   }
 
   const std::map<std::string, std::string>& values() const { return values_; }
-  const VersionRow& since(const std::string& path) const { return since_.at(path); }
+  /// nullptr: an older version than those that were examined gave it.
+  const VersionRow* since(const std::string& path) const {
+    const auto found = since_.find(path);
+    return found == since_.end() ? nullptr : &found->second;
+  }
+  Revision oldest() const { return newer_->revision; }
 
  private:
   std::map<std::string, std::string> values_;
@@ -61,23 +66,27 @@ class Walk {
   std::optional<VersionRow> newer_;
 };
 
-Result<void> go_back(const HistoryQuery& history, const ObjectKey& object, VersionRow newest, Walk& walk) {
+/// False: there are older versions, and values that one of them gave.
+Result<bool> go_back(const HistoryQuery& history, const BlameQuestion& question, VersionRow newest, Walk& walk) {
+  size_t left = question.versions;
   Revision from = newest.revision;
   VersionOperation operation = newest.operation;
   walk.begin(std::move(newest));
   while (operation != VersionOperation::kCreated) {
-    SHIPLOG_TRY(const auto older, history.versions(object, true, kPortion, Revision{from.value - 1}));
+    SHIPLOG_TRY(const auto older, history.versions(question.object, true, kPortion, Revision{from.value - 1}));
     if (older.empty()) break;  // not kept
     for (const VersionRow& version : older) {
+      if (left == 0) return false;
+      --left;
       SHIPLOG_TRY(const bool more, walk.step(version));
-      if (!more) return ok();
+      if (!more) return true;
       from = version.revision;
       operation = version.operation;
       if (operation == VersionOperation::kCreated) break;
     }
   }
   walk.end();
-  return ok();
+  return true;
 }
 
 }  // namespace
@@ -91,23 +100,27 @@ Result<Value> blame_of(const View& view, const BlameQuestion& question) {
     return !is_below(value.first, question.field) || (!question.with_status && is_below(value.first, "status"));
   });
   Walk walk{std::move(values)};
-  SHIPLOG_TRY(go_back(history, question.object, std::move(newest.front()), walk));
+  SHIPLOG_TRY(const bool all, go_back(history, question, std::move(newest.front()), walk));
 
   Value items = Value::array();
   Value origins = Value::array();
   std::map<Revision, int64_t> indexes;
   for (const auto& [path, value] : walk.values()) {
-    const VersionRow& version = walk.since(path);
-    const auto [index, is_new] = indexes.emplace(version.revision, static_cast<int64_t>(origins.size()));
-    if (is_new) {
-      SHIPLOG_TRY(Value origin, origin_of(view, version));
-      origins.push_back(std::move(origin));
+    Value item =
+        Value::object({{"path", path}, {"value", is_secret_path(question.object, path) ? kHidden : shortened(value)}});
+    if (const VersionRow* version = walk.since(path); version != nullptr) {
+      const auto [index, is_new] = indexes.emplace(version->revision, static_cast<int64_t>(origins.size()));
+      if (is_new) {
+        SHIPLOG_TRY(Value origin, origin_of(view, *version));
+        origins.push_back(std::move(origin));
+      }
+      item.set("origin", index->second);
     }
-    items.push_back(Value::object({{"path", path},
-                                   {"value", is_secret_path(question.object, path) ? kHidden : shortened(value)},
-                                   {"origin", index->second}}));
+    items.push_back(std::move(item));
   }
-  return Value::object({{"items", std::move(items)}, {"origins", std::move(origins)}});
+  Value answer = Value::object({{"items", std::move(items)}, {"origins", std::move(origins)}});
+  if (!all) answer.set("examinedFrom", walk.oldest().value);
+  return answer;
 }
 
 }  // namespace shiplog::api

@@ -51,6 +51,26 @@ class InsightPastTest : public testing::Test {
   bool exists_ = false;
 };
 
+TEST_F(InsightPastTest, BlameExaminesABoundedNumberOfVersions) {
+  put("alice", R"({"a": "1", "b": "0"})");
+  Revision last;
+  for (int version = 0; version < 200; ++version) {
+    const std::string b = std::to_string(version / 100), c = std::to_string(version);
+    last = put("bob", (R"({"a": "1", "b": ")" + b + R"(", "c": ")" + c + "\"}").c_str());
+  }
+  const auto ask = [&](size_t versions) {
+    return must(blame_of(must(fleet.reader().view()), {.object = kMap, .field = "data", .versions = versions}));
+  };
+  const Value some = ask(120);
+  EXPECT_TRUE(some["items"][0]["origin"].is_null()) << "what gave a its value is older";
+  EXPECT_EQ(some["origins"][0]["revision"].as_int(), static_cast<int64_t>(last.value) - 99) << "b was found";
+  EXPECT_EQ(some["origins"][1]["revision"].as_int(), static_cast<int64_t>(last.value)) << "c changes every time";
+  EXPECT_EQ(some["examinedFrom"].as_int(), static_cast<int64_t>(last.value) - 120);
+  const Value all = ask(1000);
+  EXPECT_EQ(all["origins"][static_cast<size_t>(all["items"][0]["origin"].as_int())]["who"]["user"], Value{"alice"});
+  EXPECT_TRUE(all["examinedFrom"].is_null());
+}
+
 TEST_F(InsightPastTest, BlamesTheVersionThatGaveAFieldItsValue) {
   const Revision one = put("alice", R"({"a": "1", "b": "1", "c": {"d": [1, 2]}})");
   const Revision two = put("bob", R"({"a": "2", "b": "1", "c": {"d": [1, 2]}})");

@@ -6,6 +6,7 @@
 #include "events/base/json.h"
 #include "events/state/work.h"
 #include "projections/history/history_query.h"
+#include "services/api/insight/attribution.h"
 
 namespace shiplog::api {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 constexpr size_t kLongestChain = 200;
 // A member reports the same object again and again: how many such versions to step over at most.
 constexpr size_t kVersionsLookedAt = 200;
-
-// A user requested it: the chain ends here.
-bool is_request(const AuditRow& entry) { return entry.actor.service.empty() || entry.actor.service == "api"; }
 
 bool has_event(const AuditRow& entry, const std::string& kind) {
   return std::ranges::any_of(entry.events, [&](const AuditEvent& event) { return event.kind == kind; });
@@ -39,13 +37,8 @@ bool in_story(const std::vector<ObjectKey>& story, const ObjectKey& key) {
 Result<bool> belongs(const View& view, const ObjectKey& key, Revision upto, const std::vector<ObjectKey>& story) {
   if (in_story(story, key)) return true;
   if (key.type != type::kWork) return false;
-  SHIPLOG_TRY(const auto versions, HistoryQuery{view}.versions(key, true, 1, upto));
-  if (versions.empty()) return false;
-  SHIPLOG_TRY(const Value work, parse_stored_json(versions.front().json));
-  return in_story(story, {type::kResourceBinding, std::string{annotation_of(work, annotation::kBindingNamespace)},
-                          std::string{annotation_of(work, annotation::kBindingName)}}) ||
-         in_story(story, {type::kClusterResourceBinding, "",
-                          std::string{annotation_of(work, annotation::kClusterBindingName)}});
+  SHIPLOG_TRY(const ObjectKey binding, binding_of_work(view, key, upto));
+  return !binding.empty() && in_story(story, binding);
 }
 
 // Adds what the entry is about; of a gathered entry only what belongs to the story so far.
@@ -147,7 +140,8 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
   const AuditQuery audit{view};
   while (chain.size() < kLongestChain && !is_request(chain.back())) {
     SHIPLOG_TRY(auto before, deletion_before(view, chain.back(), story));
-    if (!before) {
+    if (!before && is_probe(chain.back())) break;  // an observation: it follows from nothing that is recorded
+    if (!before && names_cause(chain.back())) {
       SHIPLOG_TRY(before, audit.cause(chain.back().cause));
     }
     // A cause is older than what it caused; anything else would be a forged entry, and could go round in circles.

@@ -1,18 +1,21 @@
 #include "services/api/insight/insight.h"
 
 #include <charconv>
+#include <chrono>
 #include <string>
 #include <string_view>
 
 #include "events/base/json.h"
 #include "events/state/work.h"
 #include "projections/audit/audit_query.h"
+#include "projections/audit/outcome_query.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/as_of.h"
 #include "services/api/insight/blame.h"
 #include "services/api/insight/chain.h"
 #include "services/api/insight/comparison.h"
+#include "services/api/insight/effects.h"
 #include "services/api/insight/export.h"
 #include "services/api/insight/failovers.h"
 #include "services/api/insight/fleet_status.h"
@@ -27,6 +30,10 @@ namespace shiplog::api {
 namespace {
 
 constexpr std::string_view kPrefix = "/shiplog/v1/";
+// What one answer of `effects` may take of a worker.
+constexpr std::chrono::seconds kEffectsTime{3};
+constexpr size_t kMostEffects = 5'000;
+constexpr size_t kDeepestEffects = 200;
 constexpr size_t kMostRows = 10'000;  // of one answer that is built in memory; `events` streams any number
 
 /// One question, with its parameters read and checked.
@@ -139,6 +146,7 @@ Result<Value> blame(const InsightRequest& question) {
   SHIPLOG_TRY(asked.object, question.object());
   asked.field = question.text("field");
   asked.with_status = question.flag("status");
+  SHIPLOG_TRY(asked.versions, question.limit(asked.versions));
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(asked.at, question.revision(view, "at"));
     SHIPLOG_TRY(Value answer, blame_of(view, asked));
@@ -206,6 +214,45 @@ Result<Value> chain(const InsightRequest& question) {
                           {"object", to_value(key)},
                           {"revision", view.revision().value},
                           {"items", std::move(items)}});
+  });
+}
+
+Result<AuditRow> root_of_effects(const InsightRequest& question, const View& view,
+                                 const std::function<bool()>& expired) {
+  const std::string of = question.text("of");
+  if (of.empty()) return Error{ErrorCode::kBadRequest, "of: a revision, a time or the id of an entry is missing"};
+  if (const auto id = parse_entry_id(of)) return entry_with_id(view, *id, expired);
+  SHIPLOG_TRY(const auto revision, question.revision(view, "of"));
+  SHIPLOG_TRY(const Offset offset, OutcomeQuery{view}.reaching(*revision));
+  SHIPLOG_TRY(auto root, AuditQuery{view}.at(offset));
+  if (root) return *std::move(root);
+  return Error{ErrorCode::kGone, "of: the entry that made revision " + std::to_string(revision->value) +
+                                     " is no longer in the audit trail"};
+}
+
+Result<Value> effects(const InsightRequest& question, const Sources& sources) {
+  EffectsQuestion asked;
+  SHIPLOG_TRY(const auto limit, question.number("limit"));
+  SHIPLOG_TRY(const auto depth, question.number("depth"));
+  if (limit) asked.limit = static_cast<size_t>(*limit);
+  if (depth) asked.depth = static_cast<size_t>(*depth);
+  if (asked.limit == 0 || asked.limit > kMostEffects) asked.limit = kMostEffects;
+  if (asked.depth == 0 || asked.depth > kDeepestEffects) asked.depth = kDeepestEffects;
+  if (const std::string within = question.text("within"); !within.empty()) {
+    const auto duration = parse_duration(within);
+    if (!duration) return duration.error().context("within");
+    asked.within = duration.value();
+  }
+  asked.may_read = sources.may_read;
+  asked.expired = [until = std::chrono::steady_clock::now() + kEffectsTime] {
+    return std::chrono::steady_clock::now() > until;
+  };
+  return question.store.read([&](const View& view) -> Result<Value> {
+    SHIPLOG_TRY(asked.root, root_of_effects(question, view, asked.expired));
+    SHIPLOG_TRY(Value answer, effects_of(view, asked));
+    answer.set("kind", "Effects");
+    answer.set("revision", asked.root.revision.value);
+    return answer;
   });
 }
 
@@ -372,16 +419,18 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "blame") return blame(question);
     if (what == "diff") return difference(question);
     if (what == "chain") return chain(question);
+    if (what == "effects") return effects(question, sources);
     if (what == "why") return why(question, sources);
     if (what == "decisions") return decisions(question);
     if (what == "audit") return audit(question);
     if (what == "state") return state(question, sources);
     if (what == "status") return fleet_status(store, sources, clock.now());
     if (what == "revision") return revision(question);
-    return Error{ErrorCode::kNotFound, "there is nothing at " + request.path +
-                                           ": history, blame, diff, failovers, chain, why, decisions, audit, events, "
-                                           "export, state, status and revision "
-                                           "are here"};
+    return Error{ErrorCode::kNotFound,
+                 "there is nothing at " + request.path +
+                     ": history, blame, diff, failovers, chain, effects, why, decisions, audit, events, "
+                     "export, state, status and revision "
+                     "are here"};
   }();
   if (result) {
     answer(*writer, 200, result.value());

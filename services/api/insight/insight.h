@@ -13,7 +13,7 @@ namespace shiplog::api {
 /// Answers GETs below /shiplog/v1/, in JSON: what the record knows beyond objects as they are now.
 ///   history    every version of one object: time, requester, cause, what changed
 ///   blame      who set each field of one object, when and why; `field`: only what is below a path, `status=true`: the
-///              status too
+///              status too; `limit`: so many versions are examined
 ///   diff       what is not the same at two revisions or times, `from` and `to` (now, if it is left out): of one
 ///   object,
 ///              or without `name` of all of a kind, or of all; `user`: only what this user or service changed
@@ -21,6 +21,9 @@ namespace shiplog::api {
 ///   namespace chain      the entries that led to one object's current version, oldest first, across objects why which
 ///   policy and placement an object runs by, what each cluster's verdict was, what it would have
 ///              needed, and what holds it up at present
+///   effects    everything that followed from one entry: `of` is its revision, a time or its id; `limit` entries,
+///   `depth`
+///              steps, `within` a duration
 ///   decisions  what services decided about one object, with explanations
 ///   audit      entries, by requester, verb, object, time, refused or not
 ///   events     entries from an offset on, one JSON document a line; with follow=true it continues with new ones

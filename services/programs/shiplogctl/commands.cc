@@ -192,12 +192,18 @@ Result<void> blame(ServerConnection& plane, const BlameOptions& options, const O
   set_if(query, "field", options.field);
   set_if(query, "at", options.at);
   if (options.with_status) query.emplace_back("status", "true");
+  query.emplace_back("limit", std::to_string(options.limit));
   SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/blame", query));
   if (print_document(answer, options.output, to.out)) return ok();
   if (answer["items"].size() == 0) {
     return Error{ErrorCode::kNotFound, "the object has no field " + options.field};
   }
   to.out << blame_table(answer, to.terminal) << std::flush;
+  if (!answer["examinedFrom"].is_null()) {
+    to.err << "notice: only the newest " << options.limit
+           << " versions were examined; --limit=0 examines as many as the "
+           << "server does" << std::endl;
+  }
   return ok();
 }
 

@@ -58,6 +58,7 @@ struct BlameOptions {
   ObjectArgument object;
   std::string ns, field, output, at;
   bool with_status = false;
+  int64_t limit = 2000;  ///< versions that are examined
 };
 Result<void> blame(ServerConnection& plane, const BlameOptions& options, const Output& to);
 

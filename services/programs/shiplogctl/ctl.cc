@@ -44,6 +44,7 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_status();
   add_history();
   add_why();
+  add_effects();
   add_at_command();
   add_diff();
   add_blame();

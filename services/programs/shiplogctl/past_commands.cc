@@ -118,6 +118,10 @@ void Program::add_blame() {
       ->expected(1, 2);
   sub->add_option("--field", blame_.field, "Only this field and what is below it: spec.template")->type_name("PATH");
   sub->add_flag("--status", blame_.with_status, "Its status too");
+  sub->add_option("--limit", blame_.limit,
+                  "Examine at most this many versions, the newest; 0: as many as the server does")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add_at(*sub, blame_.at);
   add_output(*sub, blame_.output, {"json", "yaml"});
 }

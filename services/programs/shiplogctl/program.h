@@ -11,6 +11,7 @@
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/completion.h"
 #include "services/programs/shiplogctl/debug.h"
+#include "services/programs/shiplogctl/effects.h"
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/produce.h"
 #include "services/programs/shiplogctl/proof.h"
@@ -58,6 +59,9 @@ class Program {
   void add_at_command();
   void add_diff();
   void add_blame();
+
+  // effects_command.cc
+  void add_effects();
 
   // produce_command.cc
   void add_produce();
@@ -109,6 +113,7 @@ class Program {
   std::string shell_;
   HistoryOptions history_;
   WhyOptions why_;
+  EffectsOptions effects_;
   struct AtOptions {
     std::string moment, speed, name;
   } at_ = {};

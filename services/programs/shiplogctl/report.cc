@@ -104,6 +104,11 @@ std::string short_why_words(const Value& version) {
 std::string blame_table(const Value& blame, const Terminal& terminal) {
   Table table{{"FIELD", "VALUE", "REVISION", "TIME", "WHO", "WHY"}};
   for (const Value& item : blame["items"].items()) {
+    if (item["origin"].is_null()) {
+      table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), "", "", "",
+                 "before revision " + number(blame["examinedFrom"]) + ": not examined"});
+      continue;
+    }
     const Value& origin = blame["origins"][static_cast<size_t>(item["origin"].as_int())];
     table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), number(origin["revision"]),
                seconds(origin["time"]), who_words(origin["who"]), short_why_words(origin)});

@@ -152,6 +152,7 @@ func main() {
 	d.objects()
 	d.applies()
 	d.informers()
+	d.past()
 	d.cascades()
 	d.rollout()
 	d.elections()

@@ -311,6 +311,38 @@ def definitions():
         pass
 
 
+def at(moment):
+    """The core API of the fleet as it was: the address of the server has a path more, and nothing else is different."""
+    settings = client.Configuration.get_default_copy()
+    settings.host = settings.host.rstrip("/") + "/at/" + moment
+    return client.CoreV1Api(client.ApiClient(settings))
+
+
+def past():
+    step("the past: get and list what is gone, a watch that replays, refused writes")
+    made = core.create_namespaced_config_map(NAMESPACE, config_map("bygone", {"colour": "red"}))
+    core.patch_namespaced_config_map("bygone", NAMESPACE, {"data": {"colour": "blue"}})
+    core.delete_namespaced_config_map("bygone", NAMESPACE)
+    moment = "r" + made.metadata.resource_version
+    then = at(moment)
+    equal(then.read_namespaced_config_map("bygone", NAMESPACE).data, {"colour": "red"}, "what it held then")
+    names = [item.metadata.name for item in then.list_namespaced_config_map(NAMESPACE).items]
+    expect("bygone" in names, "what is gone is not in the list of the past, %s" % names)
+    for call, arguments in ((then.create_namespaced_config_map, (NAMESPACE, config_map("late"))),
+                            (then.patch_namespaced_config_map, ("bygone", NAMESPACE, {"data": {"colour": "green"}})),
+                            (then.delete_namespaced_config_map, ("bygone", NAMESPACE))):
+        status = refused(405, "MethodNotAllowed", call, *arguments)
+        expect("is the past, which is read-only" in status.message, "the refusal says %r" % status.message)
+    history = []
+    watcher = watch.Watch()
+    for event in watcher.stream(at(moment + ",speed=max").list_namespaced_config_map, NAMESPACE,
+                                field_selector="metadata.name=bygone", timeout_seconds=PATIENCE):
+        history.append((event["type"], event["object"].data["colour"]))
+        if event["type"] == "DELETED":
+            watcher.stop()
+    equal(history, [("ADDED", "red"), ("MODIFIED", "blue"), ("DELETED", "blue")], "what the watch replays")
+
+
 def the_end():
     step("the namespace is deleted with its content")
     start = core.list_namespace().metadata.resource_version
@@ -323,6 +355,6 @@ def the_end():
 config.load_kube_config()
 core, apps, custom = client.CoreV1Api(), client.AppsV1Api(), client.CustomObjectsApi()
 dynamic_client = dynamic.DynamicClient(client.ApiClient())
-for part in (discovery, namespace, objects, patches, watches, applies, rollout, cascades, definitions, the_end):
+for part in (discovery, namespace, objects, patches, watches, applies, rollout, cascades, definitions, past, the_end):
     part()
 step("done")
