@@ -62,6 +62,8 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
   /// False: it was refused.
   bool may_read_everything(const RequestContext& context);
+  /// What the requester may read of history.
+  InsightReader reader_of(const RequestContextPtr& context);
   bool discovery(const RequestContext& context);
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
@@ -215,6 +217,18 @@ bool ApiServer::Impl::may_read_everything(const RequestContext& context) {
   return decision.allowed;
 }
 
+InsightReader ApiServer::Impl::reader_of(const RequestContextPtr& context) {
+  const HttpRequest& request = context->request;
+  const Attributes wanted = attributes_of(request.method, request.path, request.query);
+  InsightReader reader;
+  reader.everything =
+      in_group(context->user, kMastersGroup) || decide(server->options.access, context->user, wanted).allowed;
+  reader.may_get = [self = shared_from_this(), context](const ObjectKey& object) {
+    return decide(self->server->options.access, context->user, attributes_of_get(object)).allowed;
+  };
+  return reader;
+}
+
 bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const std::string& path = context->request.path;
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
@@ -248,7 +262,8 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   when_current(server, context, [self = shared_from_this(), context] {
     const ServerOptions& options = self->server->options;
     if (serve_insight(*options.record, *options.clock, options.kinds->current(),
-                      {options.remedies, options.roles, options.process}, context->request, context->writer)) {
+                      {options.remedies, options.roles, options.process}, context->request, context->writer,
+                      self->reader_of(context))) {
       return;
     }
     fail(*context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});

@@ -52,7 +52,11 @@ class Walk {
   }
 
   const std::map<std::string, std::string>& values() const { return values_; }
-  const VersionRow& since(const std::string& path) const { return since_.at(path); }
+  /// nullptr: it is older than the versions that were read.
+  const VersionRow* since(const std::string& path) const {
+    const auto found = since_.find(path);
+    return found == since_.end() ? nullptr : &found->second;
+  }
 
  private:
   std::map<std::string, std::string> values_;
@@ -61,23 +65,27 @@ class Walk {
   std::optional<VersionRow> newer_;
 };
 
-Result<void> go_back(const HistoryQuery& history, const ObjectKey& object, VersionRow newest, Walk& walk) {
+/// False: there are older versions than the `most` that were read (0: all are).
+Result<bool> go_back(const HistoryQuery& history, const ObjectKey& object, VersionRow newest, size_t most, Walk& walk) {
+  size_t read = 0;
   Revision from = newest.revision;
   VersionOperation operation = newest.operation;
   walk.begin(std::move(newest));
   while (operation != VersionOperation::kCreated) {
+    if (most > 0 && read >= most) return false;
     SHIPLOG_TRY(const auto older, history.versions(object, true, kPortion, Revision{from.value - 1}));
     if (older.empty()) break;  // not kept
+    read += older.size();
     for (const VersionRow& version : older) {
       SHIPLOG_TRY(const bool more, walk.step(version));
-      if (!more) return ok();
+      if (!more) return true;
       from = version.revision;
       operation = version.operation;
       if (operation == VersionOperation::kCreated) break;
     }
   }
   walk.end();
-  return ok();
+  return true;
 }
 
 }  // namespace
@@ -91,23 +99,28 @@ Result<Value> blame_of(const View& view, const BlameQuestion& question) {
     return !is_below(value.first, question.field) || (!question.with_status && is_below(value.first, "status"));
   });
   Walk walk{std::move(values)};
-  SHIPLOG_TRY(go_back(history, question.object, std::move(newest.front()), walk));
+  SHIPLOG_TRY(const bool complete,
+              go_back(history, question.object, std::move(newest.front()), question.most_versions, walk));
 
   Value items = Value::array();
   Value origins = Value::array();
   std::map<Revision, int64_t> indexes;
   for (const auto& [path, value] : walk.values()) {
-    const VersionRow& version = walk.since(path);
-    const auto [index, is_new] = indexes.emplace(version.revision, static_cast<int64_t>(origins.size()));
-    if (is_new) {
-      SHIPLOG_TRY(Value origin, origin_of(view, version));
-      origins.push_back(std::move(origin));
+    Value item =
+        Value::object({{"path", path}, {"value", is_secret_path(question.object, path) ? kHidden : shortened(value)}});
+    if (const VersionRow* version = walk.since(path); version != nullptr) {
+      const auto [index, is_new] = indexes.emplace(version->revision, static_cast<int64_t>(origins.size()));
+      if (is_new) {
+        SHIPLOG_TRY(Value origin, origin_of(view, *version));
+        origins.push_back(std::move(origin));
+      }
+      item.set("origin", index->second);
     }
-    items.push_back(Value::object({{"path", path},
-                                   {"value", is_secret_path(question.object, path) ? kHidden : shortened(value)},
-                                   {"origin", index->second}}));
+    items.push_back(std::move(item));
   }
-  return Value::object({{"items", std::move(items)}, {"origins", std::move(origins)}});
+  Value answer = Value::object({{"items", std::move(items)}, {"origins", std::move(origins)}});
+  if (!complete) answer.set("complete", false);
+  return answer;
 }
 
 }  // namespace shiplog::api

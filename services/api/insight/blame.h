@@ -15,10 +15,12 @@ struct BlameQuestion {
   std::optional<Revision> at = {};  ///< nullopt: now
   std::string field = {};           ///< a path and what is below it; empty: the whole object
   bool with_status = false;
+  size_t most_versions = 0;  ///< that are read; 0: all
 };
 
 /// Each value of the object as it is, or was, with the version that gave it this value: {path, value, origin}, where
-/// origin is an index into the list `origins`. Sorted by path. The data of Secrets is omitted. null: there is no such
+/// origin is an index into the list `origins`. If not all versions were read, `complete` is false, and values without
+/// an origin are older. Sorted by path. The data of Secrets is omitted. null: there is no such
 /// object then. Blocks on the projection.
 Result<Value> blame_of(const View& view, const BlameQuestion& question);
 
