@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kType = kLegalHoldType;
 
 /// What decides whether a hold covers a row.
-struct Facts {
+struct RowFacts {
   UtcMillis begin, end;
   std::string user;
   int64_t families = 0;
@@ -31,7 +31,7 @@ bool has_family(const LegalHold& hold, int64_t families) {
   return false;
 }
 
-bool keeps(const LegalHold& hold, const Facts& facts) {
+bool keeps(const LegalHold& hold, const RowFacts& facts) {
   const bool about = hold.subjects.empty() ||
                      std::ranges::any_of(facts.objects, [&](const ObjectKey& object) { return hold.about(object); });
   if (!about) return false;
@@ -40,7 +40,7 @@ bool keeps(const LegalHold& hold, const Facts& facts) {
 }
 
 /// Whether some hold keeps it; each that does counts it.
-bool count_held(const Holds& holds, const Facts& facts, uint64_t HeldRows::*rows, HeldByName& held) {
+bool count_held(const Holds& holds, const RowFacts& facts, uint64_t HeldRows::*rows, HeldByName& held) {
   bool kept = false;
   for (const LegalHold& hold : holds.all) {
     if (!keeps(hold, facts)) continue;
@@ -71,8 +71,8 @@ Result<void> spare(sqlite::Connection& connection, const char* from, const std::
 }
 
 /// The columns e.time, a.user, e.families, e.events, e.also from column `first` on.
-Result<Facts> entry_facts(const sqlite::Statement& row, int first) {
-  Facts facts;
+Result<RowFacts> entry_facts(const sqlite::Statement& row, int first) {
+  RowFacts facts;
   facts.known = !row.is_null(first) && !row.is_null(first + 1);
   if (!facts.known) return facts;
   facts.begin = facts.end = UtcMillis{row.integer(first)};
@@ -114,7 +114,7 @@ Result<void> spare_entries(sqlite::Connection& connection, const Holds& holds, H
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;
-    SHIPLOG_TRY(Facts facts, entry_facts(row, 1));
+    SHIPLOG_TRY(RowFacts facts, entry_facts(row, 1));
     if (!facts.known) {
       SHIPLOG_TRY(facts.objects, objects_of(row.text(4), row.text(5)));
     }
@@ -134,7 +134,7 @@ Result<void> spare_decisions(sqlite::Connection& connection, const Holds& holds,
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;
-    SHIPLOG_TRY(Facts facts, entry_facts(row, 4));
+    SHIPLOG_TRY(RowFacts facts, entry_facts(row, 4));
     facts.objects.push_back({std::string{row.text(1)}, std::string{row.text(2)}, std::string{row.text(3)}});
     if (count_held(holds, facts, &HeldRows::decisions, held)) kept.push_back(row.integer(0));
   }
@@ -152,7 +152,7 @@ Result<void> spare_versions(sqlite::Connection& connection, const Holds& holds, 
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
     if (!found) break;
-    Facts facts;
+    RowFacts facts;
     facts.objects = {{std::string{row.text(1)}, std::string{row.text(2)}, std::string{row.text(3)}}};
     facts.known = !row.is_null(4) && !row.is_null(5);
     facts.begin = UtcMillis{row.integer(4)};

@@ -31,7 +31,7 @@ void count_level(AuditLevel level) {
 }
 
 /// Calls `done` once all have reported.
-struct Pending {
+struct PendingEvent {
   std::atomic<size_t> missing;
   std::atomic<bool> stored{true};
   std::function<void(bool)> done;
@@ -56,7 +56,7 @@ AuditDecision Auditor::decide(const rbac::User& user, const rbac::Attributes& re
 
 void Auditor::record(const AuditLogEvent& event, std::function<void(bool stored)> done) const {
   events().add();
-  auto pending = std::make_shared<Pending>();
+  auto pending = std::make_shared<PendingEvent>();
   pending->done = std::move(done);
   pending->missing = 1;  // this function
   const bool refuses = event.stage == AuditStage::kRequestReceived;

@@ -26,7 +26,7 @@ api::AuditMode mode_of(const std::string& word) {
 }
 
 /// "--audit-log-mode" and the like, for `backend` "log" and "webhook".
-void add_backend(CLI::App& app, const std::string& backend, AuditBackendOptions& options) {
+void add_backend(CLI::App& app, const std::string& backend, AuditBackendFlags& options) {
   const std::string prefix = "--audit-" + backend + "-";
   app.add_option(
          prefix + "mode", options.mode,
@@ -69,7 +69,7 @@ void add_backend(CLI::App& app, const std::string& backend, AuditBackendOptions&
       ->capture_default_str();
 }
 
-Result<void> check_backend(const CLI::App& app, const std::string& backend, AuditBackendOptions& options, bool used,
+Result<void> check_backend(const CLI::App& app, const std::string& backend, AuditBackendFlags& options, bool used,
                            std::vector<std::string>& warnings) {
   const std::string prefix = "--audit-" + backend + "-";
   const auto wait = parse_duration(options.wait);
@@ -90,7 +90,7 @@ Result<void> check_backend(const CLI::App& app, const std::string& backend, Audi
   return ok();
 }
 
-std::unique_ptr<api::AuditBackend> backend_of(const std::string& plugin, const AuditBackendOptions& options,
+std::unique_ptr<api::AuditBackend> backend_of(const std::string& plugin, const AuditBackendFlags& options,
                                               std::unique_ptr<api::AuditSink> sink) {
   api::AuditBackend::Options backend;
   backend.plugin = plugin;
@@ -102,7 +102,7 @@ std::unique_ptr<api::AuditBackend> backend_of(const std::string& plugin, const A
 
 }  // namespace
 
-void add_audit(CLI::App& app, AuditOptions& options) {
+void add_audit(CLI::App& app, AuditLogOptions& options) {
   app.add_option("--audit-policy-file", options.policy_file,
                  "An audit.k8s.io/v1 Policy: which requests are recorded besides the journal [none are]")
       ->type_name("FILE");
@@ -132,7 +132,7 @@ void add_audit(CLI::App& app, AuditOptions& options) {
   add_backend(app, "webhook", options.webhook);
 }
 
-Result<void> check_audit(const CLI::App& app, AuditOptions& options, bool serves_api,
+Result<void> check_audit(const CLI::App& app, AuditLogOptions& options, bool serves_api,
                          std::vector<std::string>& warnings) {
   SHIPLOG_TRY(check_backend(app, "log", options.log, !options.log_path.empty(), warnings));
   SHIPLOG_TRY(check_backend(app, "webhook", options.webhook, !options.webhook_config.empty(), warnings));
@@ -153,7 +153,7 @@ Result<void> check_audit(const CLI::App& app, AuditOptions& options, bool serves
   return ok();
 }
 
-Result<std::unique_ptr<api::Auditor>> make_auditor(const AuditOptions& options, const Clock& clock, Random& random) {
+Result<std::unique_ptr<api::Auditor>> make_auditor(const AuditLogOptions& options, const Clock& clock, Random& random) {
   const bool has_backend = !options.log_path.empty() || !options.webhook_config.empty();
   if (options.policy_file.empty() || !has_backend) return std::unique_ptr<api::Auditor>{};
   SHIPLOG_TRY(const std::string text, read_file(options.policy_file));

@@ -16,7 +16,7 @@ class App;
 namespace shiplog {
 
 /// The flags of one backend that both have.
-struct AuditBackendOptions {
+struct AuditBackendFlags {
   std::string mode;
   api::AuditBatching batching;
   std::string wait;  ///< batching.wait, as a duration
@@ -25,7 +25,7 @@ struct AuditBackendOptions {
 };
 
 /// kube-apiserver's flags for its audit log.
-struct AuditOptions {
+struct AuditLogOptions {
   std::string policy_file;  ///< empty: nothing is recorded
   std::string log_path;     ///< "-": standard output; empty: no log file
   std::string log_format = "json";
@@ -33,19 +33,19 @@ struct AuditOptions {
   size_t log_max_backups = 0;
   uint64_t log_max_size = 0;  ///< MiB; 0: 100
   bool log_compress = false;
-  AuditBackendOptions log{"blocking", {10'000, 1, Millis{30'000}, false, 0, 0}, "30s", {}};
+  AuditBackendFlags log{"blocking", {10'000, 1, Millis{30'000}, false, 0, 0}, "30s", {}};
   std::string webhook_config;  ///< a kubeconfig file; empty: no webhook
   std::string webhook_backoff = "10s";
-  AuditBackendOptions webhook{"batch", {10'000, 400, Millis{30'000}, true, 10, 15}, "30s", {}};
+  AuditBackendFlags webhook{"batch", {10'000, 400, Millis{30'000}, true, 10, 15}, "30s", {}};
 };
 
-void add_audit(CLI::App& app, AuditOptions& options);
+void add_audit(CLI::App& app, AuditLogOptions& options);
 /// Error: kInvalid, naming the flag. `warnings` gets a sentence for each flag without an effect.
-Result<void> check_audit(const CLI::App& app, AuditOptions& options, bool serves_api,
+Result<void> check_audit(const CLI::App& app, AuditLogOptions& options, bool serves_api,
                          std::vector<std::string>& warnings);
 
 /// nullptr: nothing is recorded. Errors: kInvalid, the policy, naming its file and the fields; kIo, kNotFound, a file
 /// cannot be read or opened.
-Result<std::unique_ptr<api::Auditor>> make_auditor(const AuditOptions& options, const Clock& clock, Random& random);
+Result<std::unique_ptr<api::Auditor>> make_auditor(const AuditLogOptions& options, const Clock& clock, Random& random);
 
 }  // namespace shiplog

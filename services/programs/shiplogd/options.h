@@ -71,7 +71,7 @@ struct ServeOptions {
   std::optional<Millis> history_retention, audit_retention, decision_retention;
   std::vector<std::pair<Family, Millis>> family_retention;  ///< of entries and decisions, in place of the two
   Millis retention_interval{60'000};
-  AuditOptions audit;
+  AuditLogOptions audit;
   std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
   bool counts_resources = true;                     ///< of members: nodes and pods

@@ -14,6 +14,7 @@
 #include "events/state/legal_hold.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "services/runtime/append_without_lease.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
 
@@ -258,15 +259,12 @@ struct Retention::Impl {
         status.set("observedTime", rfc3339(now));
         Value value = hold->value;
         value.set("status", std::move(status));
-        Entry entry;
-        entry.actor.user = "system:shiplog:control";
-        entry.actor.service = "control";
-        entry.request.verb = "observe";
-        entry.expects.push_back({key, hold->revision});
-        entry.events.emplace_back(StatusUpdated{key, std::move(value)});
-        replica->append(std::move(entry), [](const Result<Outcome>& outcome) {
-          if (!outcome) log::warn("legal_hold.status_failed", {log::kv("reason", outcome.error().message)});
-        });
+        const Decision observed{{StatusUpdated{key, std::move(value)}}, {{key, hold->revision}}};
+        append_without_lease(*replica, {.service = "control", .user_agent = {}}, observed,
+                             [](const Result<Outcome>& outcome) {
+                               if (outcome) return;
+                               log::warn("legal_hold.status_failed", {log::kv("reason", outcome.error().message)});
+                             });
       }
     });
   }
