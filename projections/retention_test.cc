@@ -39,7 +39,7 @@ TEST(ProjectionRetention, TheAuditTrailKeepsEntriesThatAVersionRefersTo) {
   }
   const Offset cut = fleet.journal().back().first;
   fleet.update(config_map("default", "kept"), "later");
-  const auto trimmed = trim(fleet, {Revision{}, cut, {}});
+  const auto trimmed = trim(fleet, {Revision{}, {cut}, {}});
   EXPECT_EQ(trimmed.entries, 49U) << "the last one is at the cut";
   EXPECT_EQ(count(fleet.path(), "subject WHERE name = 'no'"), 1);
   Reader reader = fleet.reader();
@@ -54,9 +54,9 @@ TEST(ProjectionRetention, EntriesThatARestartMustRememberStayWhateverTheirAge) {
   for (int number = 0; number < 10; ++number) fleet.create(config_map("default", "c" + std::to_string(number)));
   const UtcMillis late{fleet.now().value + 1'000'000};
   const auto expired = must(fleet.projections().expired({late, late, late}));
-  EXPECT_EQ(expired.audit, Offset{0}) << "fewer entries than State remembers";
+  EXPECT_EQ(expired.audit.rest, Offset{0}) << "fewer entries than State remembers";
   EXPECT_EQ(expired.history, fleet.revision());
-  EXPECT_EQ(expired.decisions.value, fleet.journal().back().first.value + 1);
+  EXPECT_EQ(expired.decisions.rest.value, fleet.journal().back().first.value + 1);
 }
 
 TEST(ProjectionRetention, AVersionThatWasTrimmedIsNotRepaired) {

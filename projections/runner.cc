@@ -216,7 +216,12 @@ Result<Restored> read_all(sqlite::Connection& connection) {
 struct Projections::Impl {
   std::string path;
   Offset next;
-  Offset audit_looked_at;  // by trim_some()
+  // By trim_some(): what was looked at, in this pass or since a hold was made or deleted; what holds have kept.
+  Offset audit_looked_at;
+  int64_t decisions_looked_at = 0;
+  std::optional<Revision> versions_looked_at;  // nullopt: not again
+  std::string which_holds;
+  HeldByName held_entries, held_decisions, held_versions;
   std::unique_ptr<sqlite::Connection> connection;
   std::unique_ptr<Writers> writers;
 
@@ -239,6 +244,42 @@ struct Projections::Impl {
     SHIPLOG_TRY(start(true));
     next = Offset{};
     return writers->prepare(*connection);
+  }
+
+  /// True: more remain.
+  Result<bool> trim_versions_of(const Holds& holds, Revision expired, const store::Checkpoint& checkpoint,
+                                uint64_t& deleted) {
+    bool again = false;
+    if (versions_looked_at) {
+      SHIPLOG_TRY(const TrimStep step, trim_versions_again(*connection, *versions_looked_at, holds, held_versions));
+      deleted += step.deleted;
+      again = step.more;
+      if (!again) versions_looked_at.reset();
+    }
+    // The bound moves on only behind what was looked at again, so that nothing is counted twice.
+    if (again) return true;
+    SHIPLOG_TRY(const TrimStep step,
+                trim_versions(*connection, std::min(expired, checkpoint.meta.revision), holds, held_versions));
+    deleted += step.deleted;
+    return step.more;
+  }
+
+  /// By hold, also of those that have kept nothing yet.
+  HeldByName held(const Holds& holds) const {
+    HeldByName all;
+    for (const LegalHold& hold : holds.all) {
+      HeldRows& rows = all[hold.name];
+      for (const HeldByName* part : {&held_entries, &held_decisions, &held_versions}) {
+        const auto found = part->find(hold.name);
+        if (found == part->end()) continue;
+        rows.entries += found->second.entries;
+        rows.decisions += found->second.decisions;
+        rows.versions += found->second.versions;
+        const UtcMillis oldest = found->second.oldest;
+        if (oldest != UtcMillis{} && (rows.oldest == UtcMillis{} || oldest < rows.oldest)) rows.oldest = oldest;
+      }
+    }
+    return all;
   }
 
   Result<Restored> start_existing() {
@@ -355,22 +396,33 @@ Result<Restored> Projections::read_snapshot(const std::string& snapshot) {
 Result<Projections::Trimmed> Projections::trim_some(const Expired& expired) {
   SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(*impl_->connection));
   SHIPLOG_CHECK(checkpoint, "an open projection has a checkpoint");
-  Trimmed trimmed;
-  SHIPLOG_TRY(const TrimStep versions,
-              trim_versions(*impl_->connection, std::min(expired.history, checkpoint->meta.revision)));
-  trimmed.versions = versions.deleted;
-  trimmed.more = versions.more;
-  if (expired.decisions > Offset{0}) {
-    SHIPLOG_TRY(const bool more, trim_decisions(*impl_->connection, expired.decisions, trimmed.decisions));
-    trimmed.more = trimmed.more || more;
+  sqlite::Connection& connection = *impl_->connection;
+  // Here, not once for a pass: what was applied before this step is held by it.
+  SHIPLOG_TRY(const Holds holds, read_holds(connection));
+  if (holds.which != impl_->which_holds) {
+    impl_->which_holds = holds.which;
+    impl_->versions_looked_at = Revision{0};
+    impl_->held_versions.clear();
   }
-  if (expired.audit > Offset{0}) {
-    SHIPLOG_TRY(const bool more,
-                trim_entries(*impl_->connection, expired.audit, impl_->audit_looked_at, trimmed.entries));
+  Trimmed trimmed;
+  SHIPLOG_TRY(const bool more_versions, impl_->trim_versions_of(holds, expired.history, *checkpoint, trimmed.versions));
+  trimmed.more = more_versions;
+  if (expired.decisions.end() > Offset{0}) {
+    if (impl_->decisions_looked_at == 0) impl_->held_decisions.clear();
+    SHIPLOG_TRY(const bool more, trim_decisions(connection, expired.decisions, holds, impl_->decisions_looked_at,
+                                                trimmed.decisions, impl_->held_decisions));
+    trimmed.more = trimmed.more || more;
+    if (!more) impl_->decisions_looked_at = 0;
+  }
+  if (expired.audit.end() > Offset{0}) {
+    if (impl_->audit_looked_at == Offset{0}) impl_->held_entries.clear();
+    SHIPLOG_TRY(const bool more, trim_entries(connection, expired.audit, holds, impl_->audit_looked_at, trimmed.entries,
+                                              impl_->held_entries));
     trimmed.more = trimmed.more || more;
     // The next pass looks at those again whose versions were there now.
     if (!more) impl_->audit_looked_at = Offset{0};
   }
+  if (!trimmed.more) trimmed.held = impl_->held(holds);
   return trimmed;
 }
 
@@ -400,6 +452,11 @@ Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const 
   SHIPLOG_TRY(const auto history, newest_at(cutoffs.history));
   SHIPLOG_TRY(const auto audit, newest_at(cutoffs.audit));
   SHIPLOG_TRY(const auto decisions, newest_at(cutoffs.decisions));
+  std::vector<std::pair<Family, Offset>> families;
+  for (const auto& [family, time] : cutoffs.families) {
+    SHIPLOG_TRY(const auto of_family, newest_at(time));
+    families.emplace_back(family, of_family.first);
+  }
   last.reset();
   // A replica that starts from this file must recognise the duplicates of as many entries as any other.
   SHIPLOG_TRY(auto seen, connection->prepare("SELECT offset FROM entry WHERE NOT duplicate ORDER BY offset DESC "
@@ -407,7 +464,9 @@ Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const 
   seen.bind(1, static_cast<int64_t>(State::kSeenWindow));
   SHIPLOG_TRY(const bool beyond, seen.next());
   const Offset unseen{beyond ? seen.integer(0) + 1 : 0};
-  return Expired{history.second, std::min(audit.first, unseen), decisions.first};
+  Expired expired{history.second, {std::min(audit.first, unseen), families}, {decisions.first, families}};
+  for (auto& [family, offset] : expired.audit.families) offset = std::min(offset, unseen);
+  return expired;
 }
 
 }  // namespace shiplog

@@ -12,6 +12,8 @@
 #include "events/base/result.h"
 #include "events/base/value.h"
 #include "events/state/state.h"
+#include "projections/audit/family_cut.h"
+#include "projections/holds/holds.h"
 #include "projections/store/folded_entry.h"
 #include "projections/store/reader.h"
 
@@ -90,22 +92,26 @@ class Projections {
 
   /// What is no longer needed, by its age.
   struct Expired {
-    Revision history;         ///< versions that no revision from this one on needs
-    Offset audit, decisions;  ///< the entries before
+    Revision history;            ///< versions that no revision from this one on needs
+    FamilyCut audit, decisions;  ///< the entries before
   };
   struct Trimmed {
     uint64_t versions = 0, entries = 0, decisions = 0;  ///< deleted rows
     bool more = false;                                  ///< call again
+    HeldByName held;  ///< without `more`: what each LegalHold has kept that would have been deleted
   };
   /// Deletes some thousand rows that are no longer needed, in short transactions. Lists as of Expired::history or
   /// later, and watches from there, are not affected. The entries that the versions refer to stay, and as many of the
-  /// newest as State remembers the ids of. Threads: that of apply().
+  /// newest as State remembers the ids of, and what a LegalHold covers that was applied before. Threads: that of
+  /// apply().
   Result<Trimmed> trim_some(const Expired& expired);
   /// Versions alone, and all of them. Returns the number of deleted versions.
   Result<uint64_t> trim_history(Revision oldest);
   /// What is older than these times; 0: keeps all. Threads: any.
   struct Cutoffs {
     UtcMillis history, audit, decisions;
+    /// Of entries, and decisions, with events of these families, in place of `audit` and `decisions`.
+    std::vector<std::pair<Family, UtcMillis>> families = {};
   };
   Result<Expired> expired(const Cutoffs& cutoffs) const;
 

@@ -218,8 +218,34 @@ Result<bool> AuditProjection::replace_actor(sqlite::Connection& connection, int6
   return true;
 }
 
-Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset& from, uint64_t& deleted) {
+Offset FamilyCut::end() const {
+  Offset end = rest;
+  for (const auto& [family, offset] : families) end = std::max(end, offset);
+  return end;
+}
+
+std::string FamilyCut::condition(std::string_view alias) const {
+  const std::string row{alias};
+  std::string all;
+  int64_t named = 0;
+  for (const auto& [family, offset] : families) {
+    const int64_t bit = int64_t{1} << static_cast<unsigned>(family);
+    named |= bit;
+    all += "(" + row + ".families & " + std::to_string(bit) + " = 0 OR " + row + ".offset < " +
+           std::to_string(offset.value) + ") AND ";
+  }
+  const std::string others = std::to_string(~named);
+  return all + "((" + row + ".families & " + others + " = 0 AND " + row + ".families != 0) OR " + row + ".offset < " +
+         std::to_string(rest.value) + ")";
+}
+
+Result<bool> trim_entries(sqlite::Connection& connection, const FamilyCut& cut, const Holds& holds, Offset& from,
+                          uint64_t& deleted, HeldByName& held) {
   constexpr int64_t kEntriesAtOnce = 2000;
+  const Offset before = cut.end();
+  SHIPLOG_TRY(auto mark,
+              connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed_entry (offset INTEGER PRIMARY KEY)"));
+  SHIPLOG_TRY(mark.run());
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
   // Revisions never fall from one entry to the next, so that the versions of these entries are those in between.
   SHIPLOG_TRY(auto span,
@@ -233,18 +259,26 @@ Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset&
   const int64_t last = span.integer(0), newest = span.integer(1), older = span.integer(2);
   span.reset();
   if (more) {
-    SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM entry WHERE offset >= ?1 AND offset <= ?2 AND offset NOT "
-                                                "IN (SELECT offset FROM version WHERE revision > ?3 AND "
-                                                "revision <= ?4) AND NOT EXISTS (SELECT 1 FROM decision d WHERE "
-                                                "d.id >= entry.offset << 20 AND d.id < (entry.offset + 1) << 20)"));
-    SHIPLOG_TRY(forget.run(from.value, last, older, newest));
+    SHIPLOG_TRY(auto choose,
+                connection.prepare("INSERT INTO doomed_entry SELECT offset FROM entry WHERE offset >= ?1 AND offset <= "
+                                   "?2 AND " +
+                                   cut.condition("entry") +
+                                   " AND offset NOT IN (SELECT offset FROM version WHERE revision > ?3 AND revision <= "
+                                   "?4) AND NOT EXISTS (SELECT 1 FROM decision d WHERE d.id >= entry.offset << 20 AND "
+                                   "d.id < (entry.offset + 1) << 20)"));
+    SHIPLOG_TRY(choose.run(from.value, last, older, newest));
+    SHIPLOG_TRY(spare_entries(connection, holds, held));
+    SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM entry WHERE offset IN (SELECT offset FROM doomed_entry)"));
+    SHIPLOG_TRY(forget.run());
+    deleted += static_cast<uint64_t>(connection.changed());
+    SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed_entry"));
+    SHIPLOG_TRY(clear.run());
   } else {
     // At the end what named them: without an index of its own, this reads the table.
     SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM subject WHERE offset < ?1 AND offset NOT IN "
                                                 "(SELECT offset FROM entry WHERE offset < ?1)"));
     SHIPLOG_TRY(forget.run(before.value));
   }
-  if (more) deleted += static_cast<uint64_t>(connection.changed());
   SHIPLOG_TRY(transaction.commit());
   if (more) from = Offset{last + 1};
   return more;

@@ -5,6 +5,8 @@
 
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
+#include "projections/audit/family_cut.h"
+#include "projections/holds/holds.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -47,8 +49,10 @@ class AuditProjection {
   int64_t last_actor_id_ = 0;
 };
 
-/// Deletes rows of entries before an offset, in one short transaction; `from` moves on behind what was looked at, and
-/// begins at 0. Entries that a version or a decision refers to stay. True: more remain, call again.
-Result<bool> trim_entries(sqlite::Connection& connection, Offset before, Offset& from, uint64_t& deleted);
+/// Deletes rows of entries that are old enough, in one short transaction; `from` moves on behind what was looked at,
+/// and begins at 0. Entries that a version or a decision refers to, or that a hold covers, stay. True: more remain,
+/// call again.
+Result<bool> trim_entries(sqlite::Connection& connection, const FamilyCut& cut, const Holds& holds, Offset& from,
+                          uint64_t& deleted, HeldByName& held);
 
 }  // namespace shiplog

@@ -74,16 +74,38 @@ Result<bool> DecisionProjection::replace(sqlite::Connection& connection, const F
   return true;
 }
 
-Result<bool> trim_decisions(sqlite::Connection& connection, Offset before, uint64_t& deleted) {
+Result<bool> trim_decisions(sqlite::Connection& connection, const FamilyCut& cut, const Holds& holds, int64_t& from,
+                            uint64_t& deleted, HeldByName& held) {
   constexpr int64_t kAtOnce = 2000;
+  const int64_t before = decision_id(cut.end(), 0);
+  SHIPLOG_TRY(auto mark,
+              connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed_decision (id INTEGER PRIMARY KEY)"));
+  SHIPLOG_TRY(mark.run());
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
-  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM decision WHERE id IN (SELECT id FROM decision "
-                                              "WHERE id < ? ORDER BY id LIMIT ?)"));
-  SHIPLOG_TRY(forget.run(decision_id(before, 0), kAtOnce));
-  const int64_t gone = connection.changed();
+  SHIPLOG_TRY(auto span, connection.prepare("SELECT max(id), count(*) FROM (SELECT id FROM decision WHERE id >= ? AND "
+                                            "id < ? ORDER BY id LIMIT ?)"));
+  span.bind_all(from, before, kAtOnce);
+  SHIPLOG_TRY([[maybe_unused]] const bool found, span.next());
+  if (span.is_null(0)) return false;
+  const int64_t last = span.integer(0);
+  const bool more = span.integer(1) == kAtOnce;
+  span.reset();
+  // Without its entry, which is damaged then, the family of a decision is not known.
+  SHIPLOG_TRY(auto choose,
+              connection.prepare("INSERT INTO doomed_decision SELECT d.id FROM decision d LEFT JOIN entry e "
+                                 "ON e.offset = d.id >> 20 WHERE d.id >= ?1 AND d.id <= ?2 AND ((e.offset "
+                                 "IS NULL AND d.id < ?3) OR (" +
+                                 cut.condition("e") + "))"));
+  SHIPLOG_TRY(choose.run(from, last, decision_id(cut.rest, 0)));
+  SHIPLOG_TRY(spare_decisions(connection, holds, held));
+  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM decision WHERE id IN (SELECT id FROM doomed_decision)"));
+  SHIPLOG_TRY(forget.run());
+  deleted += static_cast<uint64_t>(connection.changed());
+  SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed_decision"));
+  SHIPLOG_TRY(clear.run());
   SHIPLOG_TRY(transaction.commit());
-  deleted += static_cast<uint64_t>(gone);
-  return gone == kAtOnce;
+  from = last + 1;
+  return more;
 }
 
 }  // namespace shiplog

@@ -2,6 +2,8 @@
 
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
+#include "projections/audit/family_cut.h"
+#include "projections/holds/holds.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -29,7 +31,9 @@ class DecisionProjection {
   sqlite::Statement insert_;
 };
 
-/// Deletes decisions of entries before an offset, in one short transaction. True: more remain, call again.
-Result<bool> trim_decisions(sqlite::Connection& connection, Offset before, uint64_t& deleted);
+/// Deletes decisions that are old enough, in one short transaction; `from`, the first id that was not looked at, moves
+/// on and begins at 0. Those that a hold covers stay. True: more remain, call again.
+Result<bool> trim_decisions(sqlite::Connection& connection, const FamilyCut& cut, const Holds& holds, int64_t& from,
+                            uint64_t& deleted, HeldByName& held);
 
 }  // namespace shiplog

@@ -77,51 +77,96 @@ Result<bool> replace_version(sqlite::Connection& connection, const StoredVersion
   return true;
 }
 
-Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest) {
-  constexpr int64_t kRevisionsAtOnce = 2000;
-  const auto limit = static_cast<int64_t>(oldest.value);
-  SHIPLOG_TRY(auto mark, connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed (revision INTEGER PRIMARY KEY)"));
-  SHIPLOG_TRY(mark.run());
-  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+namespace {
+
+constexpr int64_t kRevisionsAtOnce = 2000;
+
+Result<void> make_doomed(sqlite::Connection& connection) {
+  SHIPLOG_TRY(auto mark, connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed "
+                                            "(revision INTEGER PRIMARY KEY, replaced INTEGER NOT NULL)"));
+  return mark.run();
+}
+
+/// The bound, and the first revision behind it that has a version; 0: there is none.
+Result<std::pair<int64_t, int64_t>> bound_of(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto held,
               connection.prepare("SELECT oldest, (SELECT min(revision) FROM version WHERE revision > oldest) "
                                  "FROM retention r WHERE " +
                                  store::retention_table().intact("r")));
   SHIPLOG_TRY([[maybe_unused]] const bool found, held.next());
-  const int64_t from = held.integer(0);
-  const int64_t first = held.is_null(1) ? limit : held.integer(1);
-  held.reset();
-  if (from >= limit) return TrimStep{};
-  // The bound rises with what is deleted, so that a reader never finds a partly deleted revision.
-  const int64_t to = std::min(std::max(from, first) + kRevisionsAtOnce, limit);
-  SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = ?1, crc = checksum(?1)"));
-  SHIPLOG_TRY(raise.run(to));
+  return std::pair{held.integer(0), held.is_null(1) ? 0 : held.integer(1)};
+}
+
+/// Deletes what versions with a revision in (from, to] have replaced or removed. In a transaction.
+Result<uint64_t> delete_replaced(sqlite::Connection& connection, int64_t from, int64_t to, const Holds& holds,
+                                 HeldByName& held) {
   // A version goes when a newer one of its object is old enough too, or if it is a removal. What came before was
   // looked at when the bound was raised to `from`.
   // A damaged row says nothing reliable of another one: rather than a version too many, one remains that could go.
   const std::string of_intact =
       " FROM version v WHERE v.revision > ?1 AND v.revision <= ?2 AND v.crc = " + store::version_table().checksum("v");
-  SHIPLOG_TRY(auto choose,
-              connection.prepare("INSERT OR IGNORE INTO doomed SELECT v.previous" + of_intact +
-                                 " AND v.previous > 0 UNION SELECT v.revision" + of_intact + " AND v.operation = ?3"));
+  SHIPLOG_TRY(auto choose, connection.prepare("INSERT OR IGNORE INTO doomed SELECT v.previous, v.offset" + of_intact +
+                                              " AND v.previous > 0 UNION SELECT v.revision, v.offset" + of_intact +
+                                              " AND v.operation = ?3"));
   SHIPLOG_TRY(choose.run(from, to, static_cast<int64_t>(VersionOperation::kRemoved)));
+  SHIPLOG_TRY(spare_versions(connection, holds, held));
+  const std::string doomed = " IN (SELECT revision FROM doomed)";
   // Its entry can still be found by the object's name.
   SHIPLOG_TRY(auto keep_name, connection.prepare("INSERT OR IGNORE INTO subject SELECT type, ns, name, offset "
-                                                 "FROM version WHERE revision IN doomed"));
+                                                 "FROM version WHERE revision" +
+                                                 doomed));
   SHIPLOG_TRY(keep_name.run());
   // A removed object is deleted with its last version.
-  SHIPLOG_TRY(auto forget_object,
-              connection.prepare("DELETE FROM object WHERE NOT live AND (type, ns, name) IN "
-                                 "(SELECT type, ns, name FROM version WHERE revision IN doomed) AND NOT EXISTS "
-                                 "(SELECT 1 FROM version v WHERE v.object = id AND v.revision NOT IN doomed)"));
+  SHIPLOG_TRY(auto forget_object, connection.prepare("DELETE FROM object WHERE NOT live AND (type, ns, name) IN "
+                                                     "(SELECT type, ns, name FROM version WHERE revision" +
+                                                     doomed +
+                                                     ") AND NOT EXISTS "
+                                                     "(SELECT 1 FROM version v WHERE v.object = id AND v.revision NOT" +
+                                                     doomed + ")"));
   SHIPLOG_TRY(forget_object.run());
-  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM version WHERE revision IN doomed"));
+  SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM version WHERE revision" + doomed));
   SHIPLOG_TRY(forget.run());
-  TrimStep step{static_cast<uint64_t>(connection.changed()), to < limit};
+  const auto deleted = static_cast<uint64_t>(connection.changed());
   SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed"));
   SHIPLOG_TRY(clear.run());
+  return deleted;
+}
+
+}  // namespace
+
+Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest, const Holds& holds, HeldByName& held) {
+  const auto limit = static_cast<int64_t>(oldest.value);
+  SHIPLOG_TRY(make_doomed(connection));
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+  SHIPLOG_TRY(const auto bound, bound_of(connection));
+  const int64_t from = bound.first;
+  const int64_t first = bound.second == 0 ? limit : bound.second;
+  if (from >= limit) return TrimStep{};
+  // The bound rises with what is deleted, so that a reader never finds a partly deleted revision.
+  const int64_t to = std::min(std::max(from, first) + kRevisionsAtOnce, limit);
+  SHIPLOG_TRY(auto raise, connection.prepare("UPDATE retention SET oldest = ?1, crc = checksum(?1)"));
+  SHIPLOG_TRY(raise.run(to));
+  SHIPLOG_TRY(const uint64_t deleted, delete_replaced(connection, from, to, holds, held));
   SHIPLOG_TRY(transaction.commit());
-  return step;
+  return TrimStep{deleted, to < limit};
+}
+
+Result<TrimStep> trim_versions_again(sqlite::Connection& connection, Revision& from, const Holds& holds,
+                                     HeldByName& held) {
+  SHIPLOG_TRY(make_doomed(connection));
+  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+  SHIPLOG_TRY(const auto bound, bound_of(connection));
+  const auto begin = static_cast<int64_t>(from.value);
+  if (begin >= bound.first) return TrimStep{};
+  SHIPLOG_TRY(auto first, connection.prepare("SELECT coalesce(min(revision), 0) FROM version WHERE revision > ?"));
+  first.bind(1, begin);
+  SHIPLOG_TRY([[maybe_unused]] const bool found, first.next());
+  const int64_t to = std::min(std::max(begin, first.integer(0)) + kRevisionsAtOnce, bound.first);
+  first.reset();
+  SHIPLOG_TRY(const uint64_t deleted, delete_replaced(connection, begin, to, holds, held));
+  SHIPLOG_TRY(transaction.commit());
+  from = Revision{static_cast<uint64_t>(to)};
+  return TrimStep{deleted, to < bound.first};
 }
 
 }  // namespace shiplog

@@ -6,6 +6,7 @@
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
 #include "projections/history/stored_version.h"
+#include "projections/holds/holds.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -37,6 +38,11 @@ struct TrimStep {
 
 /// Deletes versions that no revision from `oldest` on needs, in one short transaction: those of some thousand revisions
 /// at most. Interrupted between two steps, it is as if a smaller `oldest` had been asked for.
-Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest);
+/// Versions that a hold covers stay.
+Result<TrimStep> trim_versions(sqlite::Connection& connection, Revision oldest, const Holds& holds, HeldByName& held);
+/// The same for revisions that were looked at before, after a hold was made or deleted: of those from `from` on, which
+/// moves on and begins at 0.
+Result<TrimStep> trim_versions_again(sqlite::Connection& connection, Revision& from, const Holds& holds,
+                                     HeldByName& held);
 
 }  // namespace shiplog

@@ -65,6 +65,8 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   bool may_read_everything(const RequestContext& context);
   /// Whether the user may get an object; empty: may read the whole audit trail, in which all of them are.
   std::function<bool(const ObjectKey&)> may_read(const RequestContextPtr& context);
+  /// What the requester may read of history.
+  InsightReader reader_of(const RequestContextPtr& context);
   bool discovery(const RequestContext& context);
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
@@ -235,6 +237,18 @@ std::function<bool(const ObjectKey&)> ApiServer::Impl::may_read(const RequestCon
   };
 }
 
+InsightReader ApiServer::Impl::reader_of(const RequestContextPtr& context) {
+  const HttpRequest& request = context->request;
+  const Attributes wanted = attributes_of(request.method, request.path, request.query);
+  InsightReader reader;
+  reader.everything =
+      in_group(context->user, kMastersGroup) || decide(server->options.access, context->user, wanted).allowed;
+  reader.may_get = [self = shared_from_this(), context](const ObjectKey& object) {
+    return decide(self->server->options.access, context->user, attributes_of_get(object)).allowed;
+  };
+  return reader;
+}
+
 bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const std::string& path = context->request.path;
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
@@ -270,7 +284,7 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
     if (serve_proof(*options.record, options.signer.get(), context->request, *context->writer)) return;
     if (serve_insight(*options.record, *options.clock, options.kinds->current(),
                       {options.remedies, options.roles, options.process, self->may_read(context)}, context->request,
-                      context->writer)) {
+                      context->writer, self->reader_of(context))) {
       return;
     }
     fail(*context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});

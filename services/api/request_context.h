@@ -16,6 +16,7 @@
 namespace shiplog::api {
 
 struct PastView;
+class RequestAudit;
 
 /// What a request is about and how it is answered.
 struct RequestTarget {
@@ -43,6 +44,7 @@ struct RequestContext : RequestTarget {  // the target: of requests for a resour
   std::string body;                               ///< of a request whose path names no resource
   std::shared_ptr<ProducedRequestLife> produced;  ///< of a produced request; else nullptr
   std::shared_ptr<const PastView> past;           ///< of a request for a past moment; else nullptr
+  std::shared_ptr<RequestAudit> audit;            ///< its events in the audit log; nullptr: nothing is recorded
 };
 using RequestContextPtr = std::shared_ptr<const RequestContext>;
 

@@ -121,10 +121,13 @@ class MetricsTest : public ::testing::Test {
 
 TEST_F(MetricsTest, ProcessesExportWhatTheReferenceListsAndDashboardsUse) {
   const std::string any = "127.0.0.1:0";
-  fleet_.serve("plane",
-               {"--metrics-bind-address=" + any, "--health-probe-bind-address=" + any, "--enable-scheduler-estimator",
-                "--scheduler-estimator-timeout=2000", "--feature-gates=Failover=true",
-                "--enable-no-execute-taint-eviction", "--eviction-budget=evictions=0"});
+  std::ofstream{fleet_.path("audit-policy.yaml")}
+      << "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n";
+  fleet_.serve("plane", {"--audit-policy-file=" + fleet_.path("audit-policy.yaml"),
+                         "--audit-log-path=" + fleet_.path("audit.log"), "--metrics-bind-address=" + any,
+                         "--health-probe-bind-address=" + any, "--enable-scheduler-estimator",
+                         "--scheduler-estimator-timeout=2000", "--feature-gates=Failover=true",
+                         "--enable-no-execute-taint-eviction", "--eviction-budget=evictions=0"});
   const ApiClient api = fleet_.api();
   for (const char* name : {"member1", "member2"}) {
     fleet_.join(name);

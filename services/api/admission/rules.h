@@ -58,5 +58,6 @@ const std::vector<Rules>& storage_rules();
 const std::vector<Rules>& certificate_rules();
 const std::vector<Rules>& server_rules();
 const std::vector<Rules>& service_rules();
+const std::vector<Rules>& audit_rules();
 
 }  // namespace shiplog::api

@@ -1,5 +1,7 @@
 #include "services/api/insight/insight.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <string>
@@ -10,6 +12,7 @@
 #include "projections/audit/audit_query.h"
 #include "projections/audit/outcome_query.h"
 #include "projections/decisions/decision_query.h"
+#include "projections/objects/object_query.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/as_of.h"
 #include "services/api/insight/blame.h"
@@ -21,6 +24,7 @@
 #include "services/api/insight/fleet_status.h"
 #include "services/api/insight/follow.h"
 #include "services/api/insight/history.h"
+#include "services/api/insight/kubernetes_audit.h"
 #include "services/api/insight/render.h"
 #include "services/api/insight/resource.h"
 #include "services/api/insight/why.h"
@@ -34,7 +38,39 @@ constexpr std::string_view kPrefix = "/shiplog/v1/";
 constexpr std::chrono::seconds kEffectsTime{3};
 constexpr size_t kMostEffects = 5'000;
 constexpr size_t kDeepestEffects = 200;
+/// What a user with `get` for the object may ask.
+constexpr std::array<std::string_view, 4> kForTenants = {"history", "blame", "diff", "why"};
 constexpr size_t kMostRows = 10'000;  // of one answer that is built in memory; `events` streams any number
+
+/// Of the query; empty: not given.
+std::string parameter(const HttpRequest& request, std::string_view key) {
+  const std::string* value = request.query_value(key);
+  return value == nullptr ? std::string{} : *value;
+}
+
+/// "deployments.apps" of `kind` or `type`; empty: neither was given. Also whether it has namespaces.
+Result<std::string> type_named(const Kinds& kinds, const HttpRequest& request, bool& namespaced) {
+  namespaced = true;
+  if (const std::string given = parameter(request, "kind"); !given.empty()) {
+    SHIPLOG_TRY(const Kind* kind, find_resource(kinds, given));
+    namespaced = kind->namespaced;
+    return kind->type();
+  }
+  std::string given = parameter(request, "type");
+  // A type that is served no longer still has a history: then `namespace` is used as given.
+  if (const Kind* kind = kinds.find_type(given)) namespaced = kind->namespaced;
+  return given;
+}
+
+Result<ObjectKey> object_named(const Kinds& kinds, const HttpRequest& request) {
+  bool namespaced = true;
+  SHIPLOG_TRY(auto type, type_named(kinds, request, namespaced));
+  if (type.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: kind (or type) is missing"};
+  ObjectKey key{std::move(type), namespaced ? parameter(request, "namespace") : "", parameter(request, "name")};
+  if (key.name.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: name is missing"};
+  if (namespaced && key.ns.empty() && kinds.find_type(key.type) != nullptr) key.ns = "default";
+  return key;
+}
 
 /// One question, with its parameters read and checked.
 struct InsightRequest {
@@ -42,11 +78,9 @@ struct InsightRequest {
   const Clock& clock;
   const Kinds& kinds;
   const HttpRequest& request;
+  const InsightReader& reader;
 
-  std::string text(std::string_view key) const {
-    const std::string* value = request.query_value(key);
-    return value == nullptr ? std::string{} : *value;
-  }
+  std::string text(std::string_view key) const { return parameter(request, key); }
 
   bool flag(std::string_view key) const {
     const std::string* value = request.query_value(key);
@@ -68,7 +102,8 @@ struct InsightRequest {
   Result<size_t> limit(size_t fallback) const {
     SHIPLOG_TRY(const auto given, number("limit"));
     const auto wanted = given ? static_cast<size_t>(*given) : fallback;
-    return wanted == 0 || wanted > kMostRows ? kMostRows : wanted;
+    const size_t most = reader.everything ? kMostRows : kMostTenantVersions;
+    return wanted == 0 || wanted > most ? most : wanted;
   }
 
   /// A point in time, or how long before now.
@@ -92,30 +127,22 @@ struct InsightRequest {
     return std::optional{revision};
   }
 
-  /// "deployments.apps" of `kind` or `type`; empty: neither was given. Also whether it has namespaces.
-  Result<std::string> type(bool& namespaced) const {
-    namespaced = true;
-    if (const std::string given = text("kind"); !given.empty()) {
-      SHIPLOG_TRY(const Kind* kind, find_resource(kinds, given));
-      namespaced = kind->namespaced;
-      return kind->type();
-    }
-    const std::string given = text("type");
-    // A type that is served no longer still has a history: then `namespace` is used as given.
-    if (const Kind* kind = kinds.find_type(given)) namespaced = kind->namespaced;
-    return given;
-  }
-
-  Result<ObjectKey> object() const {
-    bool namespaced = true;
-    SHIPLOG_TRY(auto type, this->type(namespaced));
-    if (type.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: kind (or type) is missing"};
-    ObjectKey key{std::move(type), namespaced ? text("namespace") : "", text("name")};
-    if (key.name.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: name is missing"};
-    if (namespaced && key.ns.empty() && kinds.find_type(key.type) != nullptr) key.ns = "default";
-    return key;
-  }
+  Result<std::string> type(bool& namespaced) const { return type_named(kinds, request, namespaced); }
+  Result<ObjectKey> object() const { return object_named(kinds, request); }
 };
+
+/// From which revision on the reader is shown the object, if that is not everything; and `at` is not before.
+Result<Revision> first_shown(const InsightRequest& question, const View& view, const ObjectKey& object,
+                             std::optional<Revision> at) {
+  if (question.reader.everything) return Revision{};
+  // Again: a kind that was added meanwhile may have given the words another meaning.
+  if (!question.reader.may_get(object)) {
+    return Error{ErrorCode::kForbidden, "you may not get " + to_string(object)};
+  }
+  SHIPLOG_TRY(const Revision oldest, oldest_shown(view, object));
+  SHIPLOG_TRY(check_shown(oldest, at));
+  return oldest;
+}
 
 Error unknown_object(const InsightRequest& question, const ObjectKey& key) {
   const Kind* kind = question.kinds.find_type(key.type);
@@ -132,12 +159,17 @@ Result<Value> history(const InsightRequest& question) {
   }
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(const auto at, question.revision(view, "at"));
+    SHIPLOG_TRY(const Revision oldest, first_shown(question, view, key, at));
     SHIPLOG_TRY(auto versions, history_of(view, key, limit, order != "oldest", at));
     if (versions.size() == 0) return unknown_object(question, key);
-    return Value::object({{"kind", "History"},
-                          {"object", to_value(key)},
-                          {"revision", view.revision().value},
-                          {"items", std::move(versions)}});
+    Value answer = Value::object({{"kind", "History"},
+                                  {"object", to_value(key)},
+                                  {"revision", view.revision().value},
+                                  {"items", std::move(versions)}});
+    if (question.reader.everything) return answer;
+    answer = tenant_history(answer, oldest, question.reader);
+    if (answer["items"].size() == 0) return unknown_object(question, key);
+    return answer;
   });
 }
 
@@ -147,14 +179,16 @@ Result<Value> blame(const InsightRequest& question) {
   asked.field = question.text("field");
   asked.with_status = question.flag("status");
   SHIPLOG_TRY(asked.versions, question.limit(asked.versions));
+  if (!question.reader.everything) asked.versions = std::min(asked.versions, kMostTenantVersionsRead);
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(asked.at, question.revision(view, "at"));
+    SHIPLOG_TRY(const Revision oldest, first_shown(question, view, asked.object, asked.at));
     SHIPLOG_TRY(Value answer, blame_of(view, asked));
     if (answer.is_null()) return unknown_object(question, asked.object);
     answer.set("kind", "Blame");
     answer.set("object", to_value(asked.object));
     answer.set("revision", asked.at.value_or(view.revision()).value);
-    return answer;
+    return question.reader.everything ? answer : tenant_blame(answer, oldest, question.reader);
   });
 }
 
@@ -166,6 +200,16 @@ Result<Value> difference(const InsightRequest& question) {
   asked.name = question.text("name");
   asked.user = question.text("user");
   SHIPLOG_TRY(asked.limit, question.limit(1000));
+  ObjectKey only;  // what a reader sees who may not read everything
+  if (!question.reader.everything) {
+    SHIPLOG_TRY(only, question.object());
+    asked.ns = only.ns;
+    asked.most_versions = kMostTenantVersionsRead;
+    if (!asked.user.empty()) {
+      return Error{ErrorCode::kForbidden, "user: only users with the permission for " + question.request.path +
+                                              " may select changes by their user"};
+    }
+  }
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(const auto from, question.revision(view, "from"));
     if (!from) return Error{ErrorCode::kBadRequest, "from: a revision or a time is missing"};
@@ -177,11 +221,12 @@ Result<Value> difference(const InsightRequest& question) {
                                                " is after revision " + std::to_string(asked.to.value) +
                                                ", which `to` means"};
     }
+    SHIPLOG_TRY(const Revision oldest, first_shown(question, view, only, asked.from));
     SHIPLOG_TRY(Value answer, compare(view, asked));
     answer.set("kind", "Comparison");
     answer.set("from", asked.from.value);
     answer.set("to", asked.to.value);
-    return answer;
+    return question.reader.everything ? answer : tenant_comparison(answer, oldest, question.reader);
   });
 }
 
@@ -260,9 +305,26 @@ Result<Value> why(const InsightRequest& question, const Sources& sources) {
   WhyQuestion asked;
   SHIPLOG_TRY(asked.object, question.object());
   asked.cluster = question.text("cluster");
+  const InsightReader& reader = question.reader;
+  if (!reader.everything && !asked.cluster.empty() && !reader.may_get({type::kCluster, "", asked.cluster})) {
+    return Error{ErrorCode::kForbidden,
+                 "cluster: you may not get clusters.cluster.karmada.io \"" + asked.cluster + "\""};
+  }
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(asked.at, question.revision(view, "at"));
-    return api::why(view, question.kinds, asked, sources);
+    if (reader.everything) return api::why(view, question.kinds, asked, sources);
+    SHIPLOG_TRY(first_shown(question, view, asked.object, asked.at));
+    // Without sources: what a cluster would have needed takes a while to compute, and tells of its labels and taints.
+    SHIPLOG_TRY(const Value answer, api::why(view, question.kinds, asked, Sources{}));
+    Value binding;
+    if (const Value& key = answer["binding"]; !key.is_null()) {
+      SHIPLOG_TRY(const auto row,
+                  ObjectQuery{view}.get({key["type"].str(), key["namespace"].str(), key["name"].str()}, asked.at));
+      if (row) {
+        SHIPLOG_TRY(binding, parse_stored_json(row->json));
+      }
+    }
+    return tenant_why(answer, binding, reader);
   });
 }
 
@@ -321,10 +383,20 @@ Result<Value> audit(const InsightRequest& question) {
   filter.newest_first = question.text("order") != "oldest";
   SHIPLOG_TRY(const auto after, question.number("after"));
   if (after) filter.after = Offset{*after};
+  const std::string format = question.text("format");
+  if (!format.empty() && format != "k8s") {
+    return Error{ErrorCode::kBadRequest, "format: \"" + format + "\" is not known; there is k8s"};
+  }
   return question.store.read([&](const View& view) -> Result<Value> {
     SHIPLOG_TRY(const auto rows, AuditQuery{view}.find(filter));
     Value items = Value::array();
-    for (const AuditRow& row : rows) items.push_back(to_value(row));
+    for (const AuditRow& row : rows) items.push_back(format.empty() ? to_value(row) : kubernetes_event(row));
+    if (!format.empty()) {
+      return Value::object({{"kind", "EventList"},
+                            {"apiVersion", "audit.k8s.io/v1"},
+                            {"metadata", Value::object({{"resourceVersion", std::to_string(view.revision().value)}})},
+                            {"items", std::move(items)}});
+    }
     return Value::object({{"kind", "AuditList"}, {"revision", view.revision().value}, {"items", std::move(items)}});
   });
 }
@@ -388,13 +460,17 @@ void answer(ResponseWriter& writer, const Error& error) {
 }  // namespace
 
 bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds, const Sources& sources,
-                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
+                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer, const InsightReader& reader) {
   if (!request.path.starts_with(kPrefix)) return false;
   const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
-  const InsightRequest question{store, clock, *kinds, request};
+  const InsightRequest question{store, clock, *kinds, request, reader};
   if (request.method != "GET") {
     answer(*writer,
            Error{ErrorCode::kMethodNotAllowed, request.path + " is for reading: use GET, not " + request.method});
+    return true;
+  }
+  if (!reader.everything && std::ranges::find(kForTenants, what) == kForTenants.end()) {
+    answer(*writer, Error{ErrorCode::kForbidden, request.path + " needs a permission for this path"});
     return true;
   }
   if (what == "events") {
@@ -438,6 +514,15 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     answer(*writer, result.error());
   }
   return true;
+}
+
+std::optional<ObjectKey> object_in_question(const std::shared_ptr<const Kinds>& kinds, const HttpRequest& request) {
+  if (request.method != "GET" || !request.path.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
+  if (std::ranges::find(kForTenants, what) == kForTenants.end()) return std::nullopt;
+  const auto object = object_named(*kinds, request);
+  if (!object) return std::nullopt;
+  return object.value();
 }
 
 }  // namespace shiplog::api

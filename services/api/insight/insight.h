@@ -4,6 +4,7 @@
 
 #include "events/base/time.h"
 #include "events/kinds/kinds.h"
+#include "services/api/insight/tenant_view.h"
 #include "services/api/insight/why.h"
 #include "services/api/store.h"
 #include "services/http/server.h"
@@ -25,7 +26,7 @@ namespace shiplog::api {
 ///   `depth`
 ///              steps, `within` a duration
 ///   decisions  what services decided about one object, with explanations
-///   audit      entries, by requester, verb, object, time, refused or not
+///   audit      entries, by requester, verb, object, time, refused or not; `format=k8s`: as audit.k8s.io/v1 Events
 ///   events     entries from an offset on, one JSON document a line; with follow=true it continues with new ones
 ///   export     all objects as of a revision, page by page; the caller has checked that the user may list everything
 ///   state      revision, next offset and state hash
@@ -36,10 +37,16 @@ namespace shiplog::api {
 /// ("default" when left out), `name`. Times: RFC 3339, or a duration ("1h") before `clock`. `at` of history, chain and
 /// why: a revision or a time.
 /// `sources`: what `why` requests from the scheduler, and which roles are led.
+/// `reader`: what the requester may read. Who may not read everything gets history, blame, diff and why of one object,
+/// as tenant_view.h shows them; the caller has checked that the requester may get that object.
 /// False: the path is not below /shiplog/v1/, and nothing was answered. Errors are answered as metav1.Status.
 /// Blocks on the projection; a followed stream goes on in a thread of its own, and no longer uses `store` once the
 /// writer is closed. Threads: any.
 bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds, const Sources& sources,
-                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer);
+                   const HttpRequest& request, std::shared_ptr<ResponseWriter> writer,
+                   const InsightReader& reader = {});
+
+/// The object that a GET of history, blame, diff or why is about; nullopt: it is another request, or names none.
+std::optional<ObjectKey> object_in_question(const std::shared_ptr<const Kinds>& kinds, const HttpRequest& request);
 
 }  // namespace shiplog::api

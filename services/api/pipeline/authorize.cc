@@ -1,4 +1,5 @@
 #include "services/api/auth/authorization.h"
+#include "services/api/insight/insight.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/log.h"
 
@@ -35,12 +36,17 @@ StageResult<User> impersonate(const Server& server, const User& user, const Http
   return impersonation->as;
 }
 
-StageResult<void> authorize(const Server& server, const User& user, const HttpRequest& request) {
-  if (in_group(user, kMastersGroup)) return ok();
+StageResult<std::string> authorize(const Server& server, const User& user, const HttpRequest& request) {
+  if (in_group(user, kMastersGroup)) return std::string{};
   const Attributes wanted = attributes_of(request.method, request.path, request.query);
-  const auto decision = decide(server.options.access, user, wanted);
-  if (!decision.allowed) return refused(user, wanted, decision.reason);
-  return ok();
+  auto decision = decide(server.options.access, user, wanted);
+  if (decision.allowed) return std::move(decision.reason);
+  // The history of an object is for those who may get the object, too.
+  if (const auto object = object_in_question(server.options.kinds->current(), request)) {
+    auto as_object = decide(server.options.access, user, attributes_of_get(*object));
+    if (as_object.allowed) return std::move(as_object.reason);
+  }
+  return refused(user, wanted, decision.reason);
 }
 
 StageResult<void> check_read_only(const HttpRequest& request, const PastPath& past) {

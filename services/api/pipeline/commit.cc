@@ -7,6 +7,7 @@
 #include "services/api/auth/token_signer.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/pod_quotas.h"
+#include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/versions/versions.h"
 #include "services/roles/serviceaccount_token/decide.h"
@@ -313,9 +314,13 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
   }
   LargeRequests::Permit turn;
   if (lane.large != nullptr) turn = co_await turn_to_append(*server.large);
+  if (context.audit != nullptr && prepared.value().entry.id.empty()) {
+    prepared.value().entry.id = new_entry_id(*server.options.random);
+  }
   const EntryId entry_id = prepared.value().entry.id;
   auto outcome = co_await append(server, context, lane, store, prepared.value().entry);
   turn = nullptr;
+  if (context.audit != nullptr && outcome) context.audit->committed(context, key, entry_id, outcome.value());
   if (context.produced != nullptr && outcome) note_outcome(*context.produced, entry_id, outcome.value());
   if (!outcome || outcome.value().refusal) co_await continue_on(lane);
   if (!outcome) {

@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/request_meter.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
@@ -76,14 +77,52 @@ awaitable<void> reject_unserved(const Server& server, const RequestContext& cont
   reject(server, context, unserved(server, context.path));
 }
 
+/// Begins the request's events in the audit log, if there is one and its policy is about the request. Error: kInternal,
+/// an event cannot be written without which the request must not be carried out.
+awaitable<StageResult<void>> begin_audit(const Server& server, RequestContext& draft, const User* user) {
+  auto audit = audit_of(server, draft.request, draft.audit_id, draft.trace, user);
+  if (audit == nullptr) co_return ok();
+  if (user != nullptr) {
+    const bool stored = co_await record_received(server, *audit);
+    if (!stored) {
+      co_return Error{ErrorCode::kInternal,
+                      "the audit event of the request could not be written, and --audit-log-mode or "
+                      "--audit-webhook-mode is blocking-strict: the request was not carried out"};
+    }
+  }
+  draft.writer = audited(std::move(draft.writer), audit);
+  draft.audit = std::move(audit);
+  co_return ok();
+}
+
 /// Who sends the request, and as whom: by its credentials, or as they were checked before.
-awaitable<StageResult<User>> requester(const Server& server, const HttpRequest& request,
-                                       const std::optional<User>& known) {
-  if (known) co_return *known;
-  auto user = co_await authenticate(server, request);
-  count_authentication(user.has_value());
-  if (!user) co_return std::move(user).error();
-  co_return impersonate(server, user.value(), request);
+awaitable<StageResult<User>> requester(const Server& server, RequestContext& draft, const std::optional<User>& known) {
+  StageResult<User> user = Error{};
+  if (known) {
+    user = *known;
+  } else {
+    user = co_await authenticate(server, draft.request);
+    count_authentication(user.has_value());
+  }
+  if (server.options.auditor != nullptr) {
+    auto begun = co_await begin_audit(server, draft, user ? &user.value() : nullptr);
+    if (!begun) co_return std::move(begun).error();
+  }
+  if (known || !user) co_return user;
+  auto acting = impersonate(server, user.value(), draft.request);
+  const bool as_other = draft.request.headers.contains("Impersonate-User");
+  if (draft.audit != nullptr && acting && as_other) draft.audit->acts_as(acting.value());
+  co_return acting;
+}
+
+StageResult<void> check_authorization(const Server& server, const RequestContext& draft) {
+  auto allowed = authorize(server, draft.user, draft.request);
+  count_authorization(allowed.has_value());
+  if (draft.audit != nullptr) {
+    draft.audit->authorized(allowed.has_value(), allowed ? allowed.value() : allowed.error().error.message);
+  }
+  if (!allowed) return std::move(allowed).error();
+  return ok();
 }
 
 /// Whether a produced request was settled before, as far as this server's projection shows; what it does not show yet,
@@ -150,7 +189,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   draft.request = std::move(request);
   draft.produced = std::move(submission.produced);
 
-  auto acting = co_await requester(server, draft.request, submission.user);
+  auto acting = co_await requester(server, draft, submission.user);
   forget_credentials(draft.request);
   if (!acting) co_return reject(server, draft, acting.error());
   draft.user = std::move(acting).value();
@@ -161,8 +200,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
       co_return reject(server, draft, reads_only.error());
     }
   }
-  auto allowed = authorize(server, draft.user, draft.request);
-  count_authorization(allowed.has_value());
+  auto allowed = check_authorization(server, draft);
   if (!allowed) co_return reject(server, draft, allowed.error());
 
   auto slot = limit(server, draft.user, draft.request, draft.writer);
@@ -195,6 +233,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (!resolved) co_return reject(server, draft, resolved.error());
   static_cast<RequestTarget&>(draft) = std::move(resolved).value();
   meter->resolved(draft, draft.request);
+  if (draft.audit != nullptr) draft.audit->resolved(draft, body, draft.request.headers.get("Content-Type"));
   const auto context = std::make_shared<const RequestContext>(std::move(draft));
   if (context->kind == nullptr) {
     co_await reject_unserved(server, *context, lane);
@@ -217,6 +256,9 @@ awaitable<StageResult<Written>> carry_out(const Server& server, const RequestCon
     if (!current) co_return std::move(current).error();
     auto proposed = write.propose(std::move(current.value().object));
     if (!proposed) co_return std::move(proposed).error();
+    if (context.audit != nullptr && write.form != WriteForm::kDeletion) {
+      context.audit->writes(context, proposed.value().object);
+    }
     auto mutated = co_await mutate(server, context, write, lane, proposed.value());
     if (!mutated) co_return std::move(mutated).error();
     auto validated = co_await validate(server, context, write, lane, mutated.value());

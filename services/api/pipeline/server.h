@@ -31,6 +31,7 @@ class NoteSigner;
 namespace shiplog::api {
 
 class Access;
+class Auditor;
 class ServiceAllocator;
 class TokenSigner;
 
@@ -50,6 +51,7 @@ struct ServerOptions {
   Vault* vault = nullptr;         ///< may be nullptr: nothing is sealed
   Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
   TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
+  Auditor* auditor = nullptr;     ///< may be nullptr: there is no audit log besides the journal
   std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
   Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
   /// Refused where an object names an address in them; nullptr: none.

@@ -14,8 +14,8 @@ awaitable<StageResult<User>> authenticate(const Server& server, const HttpReques
 /// The user that the request is carried out as: another one if the Impersonate headers name it and `user` may act as it
 /// (AUTHZ-9). Errors: kForbidden; kBadRequest, also if nothing can have such a path.
 StageResult<User> impersonate(const Server& server, const User& user, const HttpRequest& request);
-/// Whether `user` is permitted to send the request (AUTHZ-1). Error: kForbidden.
-StageResult<void> authorize(const Server& server, const User& user, const HttpRequest& request);
+/// Whether `user` is permitted to send the request (AUTHZ-1): what permits it, which may be empty. Error: kForbidden.
+StageResult<std::string> authorize(const Server& server, const User& user, const HttpRequest& request);
 
 /// Error: kMethodNotAllowed, the request would write.
 StageResult<void> check_read_only(const HttpRequest& request, const PastPath& past);

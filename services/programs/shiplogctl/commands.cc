@@ -229,6 +229,11 @@ Result<void> audit(ServerConnection& plane, const AuditOptions& options, const O
   set_if(query, "since", options.since);
   set_if(query, "until", options.until);
   if (options.refused) query.emplace_back("refused", "true");
+  const bool kubernetes = options.output == "k8s";
+  if (kubernetes) query.emplace_back("format", "k8s");
+  const auto offset_of = [&](const Value& item) {
+    return kubernetes ? item["annotations"]["shiplog.io/offset"].str() : std::to_string(item["offset"].as_int());
+  };
 
   // Page by page. Requests one more than is shown, to find out whether there are more.
   const size_t wanted = options.limit == 0 ? SIZE_MAX - 1 : static_cast<size_t>(options.limit);
@@ -238,7 +243,7 @@ Result<void> audit(ServerConnection& plane, const AuditOptions& options, const O
     HttpRequest::Query page = query;
     const size_t limit = std::min(wanted + 1 - items.size(), kPage);
     page.emplace_back("limit", std::to_string(limit));
-    if (!items.empty()) page.emplace_back("after", std::to_string(items.back()["offset"].as_int()));
+    if (!items.empty()) page.emplace_back("after", offset_of(items.back()));
     SHIPLOG_TRY(answer, plane.get("/shiplog/v1/audit", page));
     const size_t got = answer["items"].size();
     for (const Value& item : answer["items"].items()) items.push_back(item);
@@ -248,7 +253,7 @@ Result<void> audit(ServerConnection& plane, const AuditOptions& options, const O
   if (more) items.resize(wanted);
   answer.set("items", Value::array(std::move(items)));
 
-  const bool printed = print_document(answer, options.output, to.out);
+  const bool printed = print_document(answer, kubernetes ? "json" : options.output, to.out);
   if (!printed && answer["items"].size() == 0) to.err << "no entries match" << std::endl;
   if (!printed && answer["items"].size() > 0) to.out << audit_table(answer, to.terminal) << std::flush;
   if (more) {

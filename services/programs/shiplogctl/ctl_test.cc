@@ -122,7 +122,7 @@ TEST(Ctl, CompletionListsCommandsOptionsAndTheirValues) {
   };
   EXPECT_EQ(candidates({"une"}), ":4\n");
   EXPECT_EQ(candidates({"get", "w"}), "workloads\tworkloads by cluster\n:4\n");
-  EXPECT_EQ(candidates({"audit", "-o", ""}), "json\nyaml\n:4\n");
+  EXPECT_EQ(candidates({"audit", "-o", ""}), "json\nyaml\nk8s\n:4\n");
   EXPECT_EQ(candidates({"audit", "--output=y"}), "--output=yaml\n:4\n");
   EXPECT_EQ(candidates({"audit", "--family", "sch"}), "scheduling\n:4\n");
   EXPECT_EQ(candidates({"events", "tail", "--no-f"}), "--no-follow\tPrint the entries that exist, then exit\n:4\n");

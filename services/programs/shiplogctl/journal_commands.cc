@@ -39,7 +39,7 @@ void Program::add_audit() {
   sub->add_option("--limit", audit_.limit, "At most this many, the newest; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_output(*sub, audit_.output, {"json", "yaml"});
+  add_output(*sub, audit_.output, {"json", "yaml", "k8s"});
   add_proof(*sub);
 }
 

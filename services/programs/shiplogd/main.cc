@@ -13,6 +13,7 @@
 #include "events/base/quantity.h"
 #include "services/adapters/sandbox/child.h"
 #include "services/programs/shiplogd/advertise.h"
+#include "services/programs/shiplogd/audit_options.h"
 #include "services/programs/shiplogd/command_options.h"
 #include "services/programs/shiplogd/estimator_command.h"
 #include "services/programs/shiplogd/fleet_options.h"
@@ -236,6 +237,7 @@ class ServeCommand {
     add_server_options();
     add_decision_options();
     add_retention(command_, retention_, options_.snapshot_store);
+    add_audit(command_, options_.audit);
     add_fleet_options(command_, fleet_words_);
     add_estimators(command_, options_.estimators, estimators_have_);
     command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
@@ -374,6 +376,8 @@ class ServeCommand {
     SHIPLOG_TRY(options_.feature_gates, parse_feature_gates(gates_, warnings_));
     SHIPLOG_TRY(options_.fleet_options, fleet_options(command_, fleet_words_));
     SHIPLOG_TRY(check_upstream_flags(command_, upstream_, warnings_));
+    const bool serves_api = std::ranges::find(options_.roles, "api") != options_.roles.end();
+    SHIPLOG_TRY(check_audit(command_, options_.audit, serves_api, warnings_));
     auto denied = parse_networks(denied_networks_);
     if (!denied) return denied.error().context("--denied-networks");
     options_.denied_networks = std::move(denied).value();

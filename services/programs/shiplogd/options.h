@@ -10,10 +10,12 @@
 #include "events/base/networks.h"
 #include "events/base/result.h"
 #include "events/control.h"
+#include "events/event.h"
 #include "services/adapters/estimators/options.h"
 #include "services/api/concurrency_limiter.h"
 #include "services/programs/journals.h"
 #include "services/programs/member/member.h"
+#include "services/programs/shiplogd/audit_options.h"
 #include "services/programs/shiplogd/trim_point.h"
 #include "services/runtime/log.h"
 
@@ -67,7 +69,9 @@ struct ServeOptions {
   Millis scrub_interval{600'000};
   JournalRetention journal_retention, ephemera_retention;
   std::optional<Millis> history_retention, audit_retention, decision_retention;
+  std::vector<std::pair<Family, Millis>> family_retention;  ///< of entries and decisions, in place of the two
   Millis retention_interval{60'000};
+  AuditLogOptions audit;
   std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
   bool counts_resources = true;                     ///< of members: nodes and pods

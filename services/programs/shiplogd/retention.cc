@@ -9,8 +9,12 @@
 #include <string>
 #include <thread>
 
+#include "events/base/json.h"
 #include "events/codec/codec.h"
+#include "events/state/legal_hold.h"
 #include "projections/history/history_query.h"
+#include "projections/objects/object_query.h"
+#include "services/runtime/append_without_lease.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
 
@@ -20,6 +24,7 @@ namespace {
 constexpr size_t kRecordsAtOnce = 512;
 /// Between two steps, so that what is being written and read goes first.
 constexpr std::chrono::milliseconds kPause{20};
+constexpr Millis kReportHeldEvery{60 * 1000};
 
 struct RetentionMeters {
   metrics::Gauge oldest_offset, oldest_revision;
@@ -54,6 +59,8 @@ struct Retention::Impl {
   std::set<std::string> verified;       ///< snapshots, by this process
   std::string last_published;
   bool told_obstacle = false;
+  std::optional<UtcMillis> reported;  ///< when the statuses of holds were written
+  HeldByName reported_held;
   std::mutex mutex;
   std::condition_variable wake;
   bool stopping = false;
@@ -120,7 +127,8 @@ struct Retention::Impl {
       return ok();
     }
     SHIPLOG_TRY(read_on());
-    const Offset point = points.point(options.journal, options.executor->now());
+    SHIPLOG_TRY(const auto keep_from, held_from());
+    const Offset point = points.point(options.journal, options.executor->now(), keep_from);
     SHIPLOG_TRY(const Offset oldest, options.stack->journal().oldest());
     if (point <= oldest) return ok();
     const auto covered = covered_by_snapshots(point);
@@ -175,18 +183,90 @@ struct Retention::Impl {
     const auto before = [&](const std::optional<Millis>& age) {
       return age ? UtcMillis{std::max<int64_t>(1, now.value - age->value)} : UtcMillis{};
     };
-    if (!options.history && !options.audit && !options.decisions) return ok();
-    SHIPLOG_TRY(const Projections::Expired expired,
-                options.stack->projections().expired(
-                    {before(options.history), before(options.audit), before(options.decisions)}));
+    if (!options.history && !options.audit && !options.decisions && options.families.empty()) return ok();
+    Projections::Cutoffs cutoffs{before(options.history), before(options.audit), before(options.decisions)};
+    for (const auto& [family, age] : options.families) {
+      // An age that nothing reaches keeps all.
+      cutoffs.families.emplace_back(family, age >= kForEver ? UtcMillis{} : before(age));
+    }
+    SHIPLOG_TRY(const Projections::Expired expired, options.stack->projections().expired(cutoffs));
     while (wait(kPause)) {
       SHIPLOG_TRY(const Projections::Trimmed trimmed, options.stack->trim_projection(expired));
       meters.versions.add(trimmed.versions);
       meters.entries.add(trimmed.entries);
       meters.decisions.add(trimmed.decisions);
-      if (!trimmed.more) break;
+      if (trimmed.more) continue;
+      if (options.leads()) report_held(trimmed.held);
+      break;
     }
     return ok();
+  }
+
+  /// The beginning of the oldest hold, which the journal must not be trimmed behind; nullopt: there is none. A hold
+  /// that was answered with 201 by any process is found.
+  Result<std::optional<UtcMillis>> held_from() {
+    auto current = std::make_shared<std::promise<Result<void>>>();
+    auto caught_up = current->get_future();
+    options.stack->store().when_current([current](const Result<void>& result) { current->set_value(result); });
+    while (caught_up.wait_for(kPause) != std::future_status::ready) {
+      if (!wait(std::chrono::milliseconds{0})) return Error{ErrorCode::kUnavailable, "the process stops"};
+    }
+    SHIPLOG_TRY(caught_up.get());
+    return options.stack->store().read([](const View& view) -> Result<std::optional<UtcMillis>> {
+      SHIPLOG_TRY(const auto rows, ObjectQuery{view}.list({.type = kLegalHoldType}));
+      std::optional<UtcMillis> oldest;
+      for (const ObjectRow& row : rows) {
+        SHIPLOG_TRY(const Value object, parse_stored_json(row.json));
+        SHIPLOG_TRY(const LegalHold hold, legal_hold_from(object));
+        oldest = std::min(oldest.value_or(hold.from.value_or(UtcMillis{})), hold.from.value_or(UtcMillis{}));
+      }
+      return oldest;
+    });
+  }
+
+  static bool same_rows(const HeldByName& held, const HeldByName& before) {
+    return std::ranges::all_of(held, [&](const auto& hold) {
+      const auto found = before.find(hold.first);
+      const HeldRows rows = found == before.end() ? HeldRows{} : found->second;
+      const HeldRows& now = hold.second;
+      return now.entries == rows.entries && now.versions == rows.versions && now.decisions == rows.decisions;
+    });
+  }
+
+  static Value status_of(const HeldRows& held) {
+    Value status = Value::object({{"entries", static_cast<int64_t>(held.entries)},
+                                  {"versions", static_cast<int64_t>(held.versions)},
+                                  {"decisions", static_cast<int64_t>(held.decisions)}});
+    if (held.oldest != UtcMillis{}) status.set("oldest", rfc3339(held.oldest));
+    return status;
+  }
+
+  /// Writes the statuses that have changed, not often: each is an entry of the journal.
+  void report_held(const HeldByName& held) {
+    const UtcMillis now = options.executor->now();
+    if (same_rows(held, reported_held) || (reported && now - *reported < kReportHeldEvery)) return;
+    reported = now;
+    reported_held = held;
+    options.executor->post([replica = &options.stack->replica(), held, now] {
+      for (const auto& [hold_name, rows] : held) {
+        const ObjectKey key{kLegalHoldType, "", hold_name};
+        const Object* hold = replica->state().find(key);
+        if (hold == nullptr) continue;
+        Value status = status_of(rows);
+        Value before = hold->value["status"];
+        before.erase("observedTime");
+        if (before == status) continue;
+        status.set("observedTime", rfc3339(now));
+        Value value = hold->value;
+        value.set("status", std::move(status));
+        const Decision observed{{StatusUpdated{key, std::move(value)}}, {{key, hold->revision}}};
+        append_without_lease(*replica, {.service = "control", .user_agent = {}}, observed,
+                             [](const Result<Outcome>& outcome) {
+                               if (outcome) return;
+                               log::warn("legal_hold.status_failed", {log::kv("reason", outcome.error().message)});
+                             });
+      }
+    });
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "services/programs/shiplogd/options.h"
 
@@ -14,6 +15,7 @@ namespace shiplog {
 /// How long what is kept, as words.
 struct RetentionWords {
   std::string journal = "none", ephemera = "6h", history = "none", audit = "none", decisions = "none";
+  std::vector<std::string> families;  ///< "dispatch=7d"
   int64_t interval = 60;
 };
 

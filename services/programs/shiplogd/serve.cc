@@ -27,6 +27,7 @@
 #include "services/programs/journals.h"
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/api_wiring.h"
+#include "services/programs/shiplogd/audit_options.h"
 #include "services/programs/shiplogd/control_plane_metrics.h"
 #include "services/programs/shiplogd/journal_stack.h"
 #include "services/programs/shiplogd/kafka_feeds.h"
@@ -480,6 +481,8 @@ class ControlPlane {
     SHIPLOG_TRY(const Identity identity, load_identity(keys, listen, options_.names));
     SHIPLOG_TRY(api::ApiServer::Options api, api_wiring_.api_options(options_.common, listen, identity));
     authority_ = identity.authority;
+    SHIPLOG_TRY(auditor_, make_auditor(options_.audit, loop_, random_));
+    api.auditor = auditor_.get();
     webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
     api.denied_networks = options_.denied_networks;
@@ -561,6 +564,7 @@ class ControlPlane {
   std::unique_ptr<ProcessSampler> sampler_;
   std::unique_ptr<ClusterMetrics> cluster_metrics_;
   DecisionMetrics decision_metrics_{[this](std::string_view role) { return roles_ && roles_->acting(role); }};
+  std::unique_ptr<api::Auditor> auditor_;
   std::unique_ptr<api::ApiServer> api_;
   std::optional<RequestTopics> request_topics_;  ///< nullopt: the journal is a file
   std::unique_ptr<RequestWiring> requests_;

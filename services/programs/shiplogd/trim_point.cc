@@ -44,13 +44,15 @@ Result<std::optional<Millis>> parse_age(const std::string& option, std::string_v
                "--" + option + "=" + std::string{text} + ": use an age (6h, 30d), or none, which keeps all"};
 }
 
-Offset TrimPoints::point(const JournalRetention& retention, UtcMillis now) const {
+Offset TrimPoints::point(const JournalRetention& retention, UtcMillis now, std::optional<UtcMillis> keep_from) const {
+  constexpr Millis kClocks{10 * 60 * 1000};
   Offset point;
   for (const Mark& mark : marks_) {
     // Clocks of processes differ: one entry with a late time keeps those after it no longer than its own.
     const bool old = retention.age && now - mark.time >= *retention.age;
     const bool beyond = retention.bytes && bytes_ - mark.bytes_before >= *retention.bytes;
     if (!old && !beyond) break;
+    if (keep_from && mark.time + kClocks >= *keep_from) break;
     point = mark.offset;
   }
   return point;

@@ -20,6 +20,8 @@ struct JournalRetention {
 
 /// "6h", "30d", "50Gi", "none". Error: kInvalid, naming the option.
 Result<JournalRetention> parse_journal_retention(const std::string& option, std::string_view text);
+/// An age that nothing reaches.
+inline constexpr Millis kForEver{int64_t{1} << 50};
 /// "6h", "30d", "none" (nullopt). Error: kInvalid, naming the option.
 Result<std::optional<Millis>> parse_age(const std::string& option, std::string_view text);
 
@@ -33,7 +35,8 @@ class TrimPoints {
     bytes_ += bytes;
   }
   /// Everything before it may go: it is older than the age, or beyond the newest bytes. Offset{0}: nothing may.
-  Offset point(const JournalRetention& retention, UtcMillis now) const;
+  /// `keep_from`: records from this time on stay whatever their age, but for the difference of the processes' clocks.
+  Offset point(const JournalRetention& retention, UtcMillis now, std::optional<UtcMillis> keep_from = {}) const;
   /// Forgets what was trimmed.
   void trimmed(Offset before);
 

@@ -23,6 +23,17 @@ TEST(TrimPoints, KeepsWhatIsYoungerThanTheAge) {
   EXPECT_EQ(points.point({.age = Millis{2'000'000}}, end), Offset{0});
 }
 
+TEST(TrimPoints, KeepsWhatAHoldBeginsWith) {
+  const TrimPoints points = of_records(10'000);
+  const UtcMillis end{1'000'000 + 10'000 * 1000};
+  const JournalRetention second{.age = Millis{1000}};
+  EXPECT_GT(points.point(second, end), Offset{9900});
+  const Offset held = points.point(second, end, UtcMillis{1'000'000 + 5000 * 1000});
+  EXPECT_LE(held, Offset{5000 - 600}) << "ten minutes before, as clocks differ";
+  EXPECT_GT(held, Offset{5000 - 600 - 64});
+  EXPECT_EQ(points.point(second, end, UtcMillis{}), Offset{0}) << "a hold without a beginning";
+}
+
 TEST(TrimPoints, KeepsTheNewestBytes) {
   const TrimPoints points = of_records(1000);
   const Offset point = points.point({.bytes = 20'000}, UtcMillis{});

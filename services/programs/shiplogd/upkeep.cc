@@ -52,6 +52,7 @@ void Upkeep::start(std::function<bool()> leads) {
                              .history = options_.history_retention,
                              .audit = options_.audit_retention,
                              .decisions = options_.decision_retention,
+                             .families = options_.family_retention,
                              .interval = options_.retention_interval,
                              .leads = leads,
                              .obstacle = on_kafka_ && !store_ ? kNoStore : ""};
@@ -60,6 +61,7 @@ void Upkeep::start(std::function<bool()> leads) {
   retention.stack = ephemera_;
   retention.snapshots = ephemera_snapshots_.get();
   retention.journal = options_.ephemera_retention;
+  retention.families.clear();
   retention.history = retention.audit = retention.decisions = options_.ephemera_retention.age;
   ephemera_retention_ = std::make_unique<Retention>(std::move(retention));
 }

@@ -127,6 +127,18 @@ Attributes attributes_of(std::string_view method, std::string_view path,
   return wanted;
 }
 
+Attributes attributes_of_get(const ObjectKey& object) {
+  Attributes wanted;
+  wanted.verb = "get";
+  const size_t dot = std::min(object.type.find('.'), object.type.size());
+  wanted.resource = object.type.substr(0, dot);
+  if (dot < object.type.size()) wanted.group = object.type.substr(dot + 1);
+  // The namespace itself is authorized from within.
+  wanted.ns = object.type == "namespaces" ? object.name : object.ns;
+  wanted.name = object.name;
+  return wanted;
+}
+
 Error forbidden(const User& user, const Attributes& wanted, const std::string& reason) {
   std::string why = "User " + quote(user.name) + " cannot " + wanted.verb;
   if (!wanted.is_resource) {

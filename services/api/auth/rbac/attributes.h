@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "events/base/error.h"
+#include "events/base/ids.h"
 #include "events/base/result.h"
 #include "services/api/auth/rbac/rule.h"
 
@@ -16,6 +17,9 @@ namespace shiplog::api {
 /// exists (AUTHZ-1, PATH-1). `path` has no trailing slash; `query` is decoded.
 Attributes attributes_of(std::string_view method, std::string_view path,
                          const std::vector<std::pair<std::string, std::string>>& query);
+
+/// Of a GET of the object.
+Attributes attributes_of_get(const ObjectKey& object);
 
 /// The 403 in kube-apiserver's words. `reason`: why not, may be empty.
 Error forbidden(const User& user, const Attributes& wanted, const std::string& reason = {});
