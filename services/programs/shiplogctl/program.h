@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/programs/shiplogctl/access.h"
+#include "services/programs/shiplogctl/audit_commands.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/completion.h"
 #include "services/programs/shiplogctl/join.h"
@@ -65,6 +66,10 @@ class Program {
   void add_events();
   void add_replay();
 
+  // audit_commands.cc
+  void add_audit_sql(CLI::App& audit);
+  void add_audit_export(CLI::App& audit);
+
   // rehearse_command.cc
   void add_rehearse();
 
@@ -108,6 +113,8 @@ class Program {
   BlameOptions blame_;
   std::vector<std::string> object_;
   AuditOptions audit_;
+  AuditSqlOptions sql_;
+  AuditExportOptions export_;
   TailOptions tail_;
   ProduceOptions produce_;
   std::string timeout_ = "60s";
