@@ -22,7 +22,7 @@ void Program::add_audit_sql(CLI::App& audit) {
       return 0;
     }
     SHIPLOG_TRY(auto plane, access_.connect());
-    SHIPLOG_TRY(audit_sql(plane, sql_, to_));
+    SHIPLOG_TRY(audit_sql(plane, question, sql_, to_));
     return 0;
   });
   sub->add_option("STATEMENT", sql_.statement, "One SELECT over the views: entries, events, refusals, changes, ...");

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "events/base/result.h"
+#include "events/base/value.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/connection.h"
 #include "services/programs/shiplogctl/terminal.h"
@@ -26,7 +27,9 @@ struct AuditSqlOptions {
 Result<Value> sql_question(const AuditSqlOptions& options);
 /// What --list and --show print.
 void print_saved_queries(const Output& to);
-Result<void> audit_sql(ServerConnection& plane, const AuditSqlOptions& options, const Output& to);
+/// `question`: what sql_question() made of the options.
+Result<void> audit_sql(ServerConnection& plane, const Value& question, const AuditSqlOptions& options,
+                       const Output& to);
 
 struct AuditExportOptions {
   AuditOptions filter;  ///< without its limit and output

@@ -128,6 +128,7 @@ class Export {
     }
     if (options_.append && options_.format == "parquet")
       return bad("a Parquet file cannot be continued: name another one");
+    if (exists && !std::filesystem::is_regular_file(file)) return bad(file + " is not a regular file");
     if (exists) {
       SHIPLOG_TRY(resume());
     }
@@ -142,24 +143,33 @@ class Export {
     const bool csv = options_.format == "csv";
     const CompleteRecords complete = csv ? complete_csv(written) : complete_lines(written);
     written.close();
-    std::error_code wrong;
-    std::filesystem::resize_file(options_.file, complete.bytes, wrong);
-    if (wrong) return Error{ErrorCode::kIo, "cannot write " + options_.file + ": " + wrong.message()};
     has_head_ = complete.records > 0;
-    if (complete.records < (csv ? 2U : 1U)) return ok();
     const auto other = [&] {
       return bad(options_.file + " ends with something that is not of such an export: name another file");
     };
+    if (complete.records < (csv ? 2U : 1U)) {
+      // Only the head, or not even a first record: what is cut off must be the beginning of one.
+      const std::string begin = complete.last + (complete.records > 0 ? "\r\n" : complete.rest);
+      if (csv ? !csv_head().starts_with(begin) : !begin.empty() && begin.front() != '{') return other();
+      return cut_to(complete.bytes);
+    }
     const auto last = parse_json(csv ? complete.last.substr(0, complete.last.find(',')) : complete.last);
     if (!last) return other();
     if (options_.format == "cloudevents") {
       after_ = last.value()["sequence"].str();
       if (after_.empty()) return other();
-      return ok();
+      return cut_to(complete.bytes);
     }
     const Value& offset = csv ? last.value() : last.value()["offset"];
     if (!offset.is_int()) return other();
     next_ = offset.as_int() + 1;
+    return cut_to(complete.bytes);
+  }
+
+  Result<void> cut_to(uint64_t bytes) const {
+    std::error_code wrong;
+    std::filesystem::resize_file(options_.file, bytes, wrong);
+    if (wrong) return Error{ErrorCode::kIo, "cannot write " + options_.file + ": " + wrong.message()};
     return ok();
   }
 

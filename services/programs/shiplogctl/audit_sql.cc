@@ -104,8 +104,8 @@ void print_saved_queries(const Output& to) {
   to.out << table.text(true, to.terminal) << std::flush;
 }
 
-Result<void> audit_sql(ServerConnection& plane, const AuditSqlOptions& options, const Output& to) {
-  SHIPLOG_TRY(const Value question, sql_question(options));
+Result<void> audit_sql(ServerConnection& plane, const Value& question, const AuditSqlOptions& options,
+                       const Output& to) {
   SHIPLOG_TRY(const Value answer, plane.create("/shiplog/v1/sql", question));
   if (answer["kind"].as_string() != "SqlResult") {
     return Error{ErrorCode::kCorrupt, "the server answered /shiplog/v1/sql with something else"};

@@ -24,6 +24,7 @@ CompleteRecords complete(std::istream& file, bool quotes) {
     found.last = std::move(record);
     record.clear();
   }
+  found.rest = std::move(record);
   return found;
 }
 

@@ -19,6 +19,7 @@ struct CompleteRecords {
   uint64_t bytes = 0;  ///< of all complete records
   uint64_t records = 0;
   std::string last;  ///< the last complete record, without its end; empty: there is none
+  std::string rest;  ///< what follows: a record that was cut off
 };
 /// Of CSV: a record ends at a line break outside of quotes.
 CompleteRecords complete_csv(std::istream& file);
