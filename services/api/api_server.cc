@@ -8,6 +8,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/utf8.h"
+#include "events/sqlite/connection.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/discovery.h"
@@ -20,6 +21,7 @@
 #include "services/api/pipeline/stamped_writer.h"
 #include "services/api/proof/proof.h"
 #include "services/api/reads.h"
+#include "services/api/sql/sql_service.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
@@ -55,6 +57,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::unique_ptr<HttpServer> http;
   std::shared_ptr<Workers> workers;
   std::unique_ptr<Pipeline> pipeline;
+  std::unique_ptr<SqlService> sql;
   OpenApiDocuments documents;
   OpenApiDocuments past_documents;  // of the latest past that was requested
   std::unique_ptr<metrics::ScrapeHook> scrape_hook;
@@ -70,6 +73,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   bool discovery(const RequestContext& context);
   void openapi(const RequestContextPtr& context);
   bool serve_path(const RequestContextPtr& context);
+  void serve_sql(const RequestContextPtr& context);
   void cached(const HttpRequest& request, ResponseWriter& writer, const std::string& type, const Value& document);
   void copy_metrics() const;
 };
@@ -249,6 +253,17 @@ InsightReader ApiServer::Impl::reader_of(const RequestContextPtr& context) {
   return reader;
 }
 
+/// Its views contain every object, too. Statements have threads of their own; only finding the file blocks here.
+void ApiServer::Impl::serve_sql(const RequestContextPtr& context) {
+  if (!may_read_everything(*context)) return;
+  when_current(server, context, [self = shared_from_this(), context] {
+    const auto path = self->server->options.record->read(
+        [](const View& view) -> Result<std::string> { return view.connection().path(); });
+    if (!path) return fail(*context, path.error());
+    self->sql->serve(path.value(), context->user.name, context->request, context->body, context->writer);
+  });
+}
+
 bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const std::string& path = context->request.path;
   const bool reading = context->request.method == "GET" || context->request.method == "HEAD";
@@ -276,6 +291,10 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
   const auto& requests = server->options.requests;
   if (requests && (path == "/shiplog/v1/requests" || path.starts_with("/shiplog/v1/requests/"))) {
     return requests(context);
+  }
+  if (path == "/shiplog/v1/sql") {
+    serve_sql(context);
+    return true;
   }
   // It contains every object: who may not list each of them must not read them here.
   if (path == "/shiplog/v1/export" && !may_read_everything(*context)) return true;
@@ -309,6 +328,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     workers->post(std::move(work));
   };
   impl->server->large = std::make_unique<LargeRequests>();
+  impl->sql = std::make_unique<SqlService>(*own.clock, *own.random);
   impl->watches = std::make_unique<Watches>(impl->server);
   impl->server->watches = impl->watches.get();
   const std::weak_ptr<Impl> weak = impl;
@@ -362,6 +382,7 @@ uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
 void ApiServer::stop(Millis deadline) {
   impl_->scrape_hook.reset();
   impl_->watches->stop();
+  impl_->sql->stop();
   impl_->http->stop(deadline);
   impl_->server->large->stop();
   impl_->server->denials->flush();

@@ -7,13 +7,19 @@
 namespace shiplog::ctl {
 
 void Program::add_audit() {
-  auto* sub =
-      add(*app_, "audit", "List requests and decisions with their results, newest first", [this]() -> Result<int> {
-        audit_.ns = access_.ns;
-        SHIPLOG_TRY(auto plane, access_.connect());
-        SHIPLOG_TRY(audit(plane, audit_, to_));
-        return 0;
-      });
+  const Command list = [this]() -> Result<int> {
+    audit_.ns = access_.ns;
+    SHIPLOG_TRY(auto plane, access_.connect());
+    SHIPLOG_TRY(audit(plane, audit_, to_));
+    return 0;
+  };
+  auto* sub = add(*app_, "audit", "List requests and decisions with their results, newest first", list);
+  // Called behind the callback of its subcommand, if there is one.
+  sub->callback([this, sub, list] {
+    if (sub->get_subcommands().empty()) command_ = list;
+  });
+  add_audit_sql(*sub);
+  add_audit_export(*sub);
   sub->add_option("--user", audit_.user, "Only entries by this user")->type_name("NAME");
   sub->add_option("--service", audit_.service, "Only entries by this service: api, binder, scheduler, ...")
       ->type_name("NAME");

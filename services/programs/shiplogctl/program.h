@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/programs/shiplogctl/access.h"
+#include "services/programs/shiplogctl/audit_commands.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/completion.h"
 #include "services/programs/shiplogctl/debug.h"
@@ -76,6 +77,9 @@ class Program {
   // debug_command.cc
   void add_debug();
   void add_bisect();
+  // audit_commands.cc
+  void add_audit_sql(CLI::App& audit);
+  void add_audit_export(CLI::App& audit);
 
   // rehearse_command.cc
   void add_rehearse();
@@ -124,6 +128,8 @@ class Program {
   CheckpointOptions checkpoint_;
   ProveOptions prove_;
   VerifyOptions verify_;
+  AuditSqlOptions sql_;
+  AuditExportOptions export_;
   TailOptions tail_;
   ProduceOptions produce_;
   std::string timeout_ = "60s";
