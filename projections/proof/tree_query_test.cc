@@ -118,7 +118,7 @@ TEST_F(TreeTest, IsTheSameWhenItIsRebuiltOrContinued) {
   State state;
   for (size_t index = 0; index < journal_.size(); ++index) apply(*rebuilt, state, index);
   EXPECT_EQ(dump(live.path()), dump(copy));
-  // A snapshot goes on as the original does.
+  // A snapshot continues as the original does.
   const std::string snapshot = folder_.file("snapshot.db"), restored = folder_.file("restored.db");
   must(live.snapshot(snapshot));
   must(Projections::restore_snapshot(snapshot, restored));

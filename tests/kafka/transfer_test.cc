@@ -124,7 +124,7 @@ TEST_F(MovingFleet, ANewProcessStartsFromTheSnapshotStoreOfATrimmedTopic) {
   EXPECT_GE(fleet_.api("second").get(maps).json["items"].items().size(), static_cast<size_t>(written));
   keep_checkpoint("first");
   const Ran verified = verify(on_kafka(), {"--snapshot=" + fleet_.path("second") + "/projection.db"});
-  EXPECT_TRUE(verified.ok() && verified.says("the tree goes on from")) << verified;
+  EXPECT_TRUE(verified.ok() && verified.says("the tree continues from")) << verified;
   const Ran uncovered = verify(on_kafka());
   EXPECT_EQ(uncovered.code, 1);
   EXPECT_TRUE(uncovered.says("what was before is trimmed")) << uncovered;

@@ -10,6 +10,7 @@
 #include "events/proof/tree.h"
 #include "projections/history/history_query.h"
 #include "services/programs/verification/checked_file.h"
+#include "services/programs/verification/reference_leaves.h"
 #include "services/programs/verification/remade_projection.h"
 
 namespace shiplog {
@@ -74,7 +75,7 @@ class Verification {
   /// Those before a size that a checkpoint vouches for are not the journal's: the comparison of the file names them.
   void acquit(uint64_t size) {
     for (; !suspects_.empty() && suspects_.front().ordinal < size; suspects_.pop_front()) {
-      if (reference_ != base_) continue;
+      if (reference_.file() != base_) continue;
       found(base_->path(), suspects_.front().offset,
             "the hash that it has of the record is not that of the record, which a checkpoint vouches for");
     }
@@ -110,10 +111,8 @@ class Verification {
       }
     }
     std::ranges::stable_sort(files_, {}, [](const auto& file) { return file->next(); });
-    for (const auto& file : files_) {
-      if (reference_ == nullptr || file->tree_size() > reference_->tree_size()) reference_ = file.get();
-    }
-    if (reference_ != nullptr && reference_->tree_size() == 0) reference_ = nullptr;
+    const auto largest = std::ranges::max_element(files_, {}, [](const auto& file) { return file->tree_size(); });
+    if (largest != files_.end() && (*largest)->tree_size() > 0) reference_ = ReferenceLeaves{**largest};
   }
 
   // After the files: what they cover must be in the journal.
@@ -147,7 +146,7 @@ class Verification {
       if (base == nullptr) {
         return Error{ErrorCode::kGone, options_.journal->describe() + " begins at offset " + number_of(*oldest_) +
                                            ": what was before is trimmed. Name a snapshot or projection that covers "
-                                           "it: it has the hashes that the tree goes on from"};
+                                           "it: it has the hashes that the tree continues from"};
       }
       if (auto begun = go_on_from(*base); !begun) {
         found(base->path(), std::nullopt, begun.error().message);
@@ -156,7 +155,7 @@ class Verification {
                                               "be gone on from: " +
                                               begun.error().message};
       }
-    } else if (const auto late = late_tree()) {
+    } else if (const auto late = reference_.late_beginning()) {
       tree_begins_ = *late;
     }
     const std::string file = files_.empty() ? "" : options_.work_folder + "/verified-projection.db";
@@ -176,9 +175,9 @@ class Verification {
     const uint64_t ordinal = first ? first->ordinal : base.tree_size();
     SHIPLOG_TRY(tree_, proof::frontier_at(ordinal, tree.nodes()));
     tree_begins_ = first ? std::max(first->offset, *oldest_) : base.next();
-    compared_ = ordinal;
+    reference_.go_to(ordinal);
     first_ordinal_ = ordinal;
-    note("records before offset " + number_of(*oldest_) + " were trimmed; the tree goes on from " + base.path() +
+    note("records before offset " + number_of(*oldest_) + " were trimmed; the tree continues from " + base.path() +
          ", whose history before offset " + number_of(base.next()) +
          " follows from no record any more: it is checked by its checksums alone");
     uint64_t damaged = 0;
@@ -190,14 +189,6 @@ class Verification {
     if (damaged == 0) ++report_.files;
     base_ = &base;
     return ok();
-  }
-
-  /// Where the tree of the reference begins, if it was made later than the journal.
-  std::optional<Offset> late_tree() const {
-    if (reference_ == nullptr) return std::nullopt;
-    const auto late = reference_->tree().late_beginning();
-    if (!late || !late.value()) return std::nullopt;
-    return late.value()->offset;
   }
 
   // --- the records
@@ -285,9 +276,9 @@ class Verification {
     stop_folding(offset);
     if (tree_begins_ && offset < *tree_begins_) return ok();
     // Its hash may be known, so that what is behind it can be told from it.
-    const auto leaf = reference_leaf();
+    const auto leaf = reference_.next();
     if (leaf && leaf->offset == offset) {
-      ++compared_;
+      reference_.skip();
       add_leaf(leaf->hash);
     } else {
       tree_broken_ = true;
@@ -328,7 +319,7 @@ class Verification {
     }
   }
 
-  /// A checkpoint of records that were trimmed: what the tree goes on from must continue it.
+  /// A checkpoint of records that were trimmed: what the tree continues from must continue it.
   void compare_older(const proof::TreeHead& head) {
     if (head.size == 0 || base_ == nullptr) return;
     const auto root = proof::root_at(head.size, base_->tree().nodes());
@@ -359,47 +350,18 @@ class Verification {
     }
   }
 
-  /// The next leaf that the reference has; nullopt: it has no more, or the row is damaged.
-  std::optional<TreeLeaf> reference_leaf() const {
-    if (reference_ == nullptr || compared_ >= reference_->tree_size()) return std::nullopt;
-    const auto leaf = reference_->tree().leaf(compared_);
-    return leaf ? leaf.value() : std::nullopt;
-  }
-
   Result<void> compare_with_reference(Offset offset, const proof::Digest& leaf) {
-    if (reference_ == nullptr || compared_ >= reference_->tree_size()) return ok();
-    auto other = reference_leaf();
-    if (other && tree_.size() == compared_ && other->offset != offset && other->hash == leaf && report_.records == 1) {
-      return Error{ErrorCode::kInvalid, reference_->path() +
-                                            " is of a journal with other offsets, of which this one is "
-                                            "a copy: name the files of this one"};
+    if (report_.records == 1 && reference_.has_other_offsets(offset, leaf)) {
+      return Error{ErrorCode::kInvalid, reference_.file()->path() +
+                                            " is of a journal with other offsets, of which this one is a copy: name "
+                                            "the files of this one"};
     }
-    while (other && other->offset < offset) {
-      suspect(other->offset, "the record is missing: " + reference_->path() + " has one there");
-      ++compared_;
-      other = reference_leaf();
-    }
-    if (other && other->offset > offset) {
-      suspect(offset, "the record was inserted: " + reference_->path() + " has none there");
-      return ok();
-    }
-    if (compared_ >= reference_->tree_size()) return ok();
-    ++compared_;
-    if (other && other->hash != leaf) {
-      suspect(offset, "the record is not the one that " + reference_->path() + " has the hash of");
-    }
+    for (const auto& [where, what] : reference_.compare(offset, leaf)) suspect(where, what);
     return ok();
   }
 
   void missing_at_the_end() {
-    while (const auto other = reference_leaf()) {
-      ++compared_;
-      if (head_ && other->offset >= *head_ && reference_->next() > *head_) {
-        found(kJournal, other->offset, "the record is missing from its end: " + reference_->path() + " has one there");
-      } else {
-        suspect(other->offset, "the record is missing: " + reference_->path() + " has one there");
-      }
-    }
+    for (const auto& [where, what] : reference_.rest()) suspect(where, what);
     for (; next_checkpoint_ < checkpoints_.size(); ++next_checkpoint_) {
       const uint64_t size = checkpoints_[next_checkpoint_].size;
       if (size == 0) continue;
@@ -483,8 +445,7 @@ class Verification {
   std::vector<std::unique_ptr<CheckedFile>> files_;  // by how far they reach
   std::vector<const CheckedFile*> compared_files_;
   size_t next_file_ = 0;
-  CheckedFile* reference_ = nullptr;     // whose leaves records are compared with
-  uint64_t compared_ = 0;                // the next of these
+  ReferenceLeaves reference_;
   CheckedFile* base_ = nullptr;          // that the tree and the state go on from
   std::optional<Offset> oldest_, head_;  // nullopt: not known, as the journal is damaged
 
