@@ -116,6 +116,18 @@ TEST_F(DebuggerOfAControlPlane, BisectFindsTheSameEntryWithAndWithoutSnapshots) 
     // But for the number, which counts from where the reading began.
     EXPECT_EQ(halved.out.substr(halved.out.find(" at offset")), scanned.out.substr(scanned.out.find(" at offset")));
   }
+  // The debugger, too, can begin at a snapshot; what was before is out of reach then.
+  std::string snapshot;
+  for (const auto& file : std::filesystem::directory_iterator{fleet_.path("plane/snapshots")}) {
+    if (has(file.path().filename().string(), "revision-")) snapshot = file.path().string();
+  }
+  const Ran from = debug({"--batch", "--snapshot=" + snapshot, "-ex", "get Namespace default", "-ex", "step 2", "-ex",
+                          "back 2", "-ex", "goto revision 1"});
+  EXPECT_EQ(from.code, 1) << from;
+  EXPECT_TRUE(has(from.out, "kind: Namespace")) << from;
+  EXPECT_FALSE(has(from.err, "trimmed")) << from;
+  EXPECT_TRUE(has(from.err, "error: the debugger began at revision ")) << from;
+
   const Ran all = bisect({"creates ConfigMap default/c*", "--all", "-o", "json"});
   ASSERT_EQ(all.code, 0) << all;
   EXPECT_EQ(parse_json(all.out).value().size(), static_cast<size_t>(kMaps));
