@@ -10,7 +10,7 @@ for word in "$@"; do
   esac
 done
 tools/install.sh wrk
-tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench http_bench \
+tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench debugger_bench http_bench \
   fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -26,6 +26,8 @@ say "5,000 bindings leave a dead cluster"
 build/bin/evacuation_bench --json="$scratch/figures"
 say "the rehearsal of a region's failure, beside the fold alone"
 build/bin/rehearsal_bench --json="$scratch/figures"
+say "the debugger on 100,000 entries, beside the fold alone"
+build/bin/debugger_bench
 say "changes after a start with 100,000 bindings"
 build/bin/start_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"

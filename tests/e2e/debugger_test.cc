@@ -153,6 +153,13 @@ TEST_F(DebuggerOfAControlPlane, GdbStopsInsideDecide) {
   EXPECT_EQ(missing.code, 1);
   EXPECT_TRUE(has(missing.err, "gdb is not installed: install the package gdb")) << missing;
   if (std::system("gdb --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gdb";
+  if (std::system(("strip -o " + fleet_.path("stripped") + " " + kShiplogctl + " 2> /dev/null").c_str()) == 0) {
+    auto command = words;
+    command.insert(command.begin(), {fleet_.path("stripped"), "debug", "--journal=" + journal()});
+    const Ran stripped = run(command, {}, "", kPatience);
+    EXPECT_EQ(stripped.code, 1);
+    EXPECT_TRUE(has(stripped.err, "was stripped of its symbols")) << stripped;
+  }
   const Ran ran = debug(words, "bt 2\ncontinue\nquit\n");
   EXPECT_TRUE(has(ran.out, "Breakpoint 1, ")) << ran;
   EXPECT_TRUE(has(ran.out, "shiplog::scheduler::decide")) << ran;
