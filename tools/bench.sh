@@ -11,7 +11,7 @@ for word in "$@"; do
 done
 tools/install.sh wrk
 tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench \
-  history_bench proof_bench http_bench \
+  history_bench proof_bench debugger_bench http_bench \
   fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -33,6 +33,8 @@ say "what history stores, and reads of a past moment"
 build/bin/history_bench --directory="$scratch" --json="$scratch/figures"
 say "proofs of records, beside plain SHA-256"
 build/bin/proof_bench --json="$scratch/figures"
+say "the debugger on 100,000 entries, beside the fold alone"
+build/bin/debugger_bench
 say "changes after a start with 100,000 bindings"
 build/bin/start_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"

@@ -116,6 +116,18 @@ TEST_F(DebuggerOfAControlPlane, BisectFindsTheSameEntryWithAndWithoutSnapshots) 
     // But for the number, which counts from where the reading began.
     EXPECT_EQ(halved.out.substr(halved.out.find(" at offset")), scanned.out.substr(scanned.out.find(" at offset")));
   }
+  // The debugger, too, can begin at a snapshot; what was before is out of reach then.
+  std::string snapshot;
+  for (const auto& file : std::filesystem::directory_iterator{fleet_.path("plane/snapshots")}) {
+    if (has(file.path().filename().string(), "revision-")) snapshot = file.path().string();
+  }
+  const Ran from = debug({"--batch", "--snapshot=" + snapshot, "-ex", "get Namespace default", "-ex", "step 2", "-ex",
+                          "back 2", "-ex", "goto revision 1"});
+  EXPECT_EQ(from.code, 1) << from;
+  EXPECT_TRUE(has(from.out, "kind: Namespace")) << from;
+  EXPECT_FALSE(has(from.err, "trimmed")) << from;
+  EXPECT_TRUE(has(from.err, "error: the debugger began at revision ")) << from;
+
   const Ran all = bisect({"creates ConfigMap default/c*", "--all", "-o", "json"});
   ASSERT_EQ(all.code, 0) << all;
   EXPECT_EQ(parse_json(all.out).value().size(), static_cast<size_t>(kMaps));
@@ -141,6 +153,13 @@ TEST_F(DebuggerOfAControlPlane, GdbStopsInsideDecide) {
   EXPECT_EQ(missing.code, 1);
   EXPECT_TRUE(has(missing.err, "gdb is not installed: install the package gdb")) << missing;
   if (std::system("gdb --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gdb";
+  if (std::system(("strip -o " + fleet_.path("stripped") + " " + kShiplogctl + " 2> /dev/null").c_str()) == 0) {
+    auto command = words;
+    command.insert(command.begin(), {fleet_.path("stripped"), "debug", "--journal=" + journal()});
+    const Ran stripped = run(command, {}, "", kPatience);
+    EXPECT_EQ(stripped.code, 1);
+    EXPECT_TRUE(has(stripped.err, "was stripped of its symbols")) << stripped;
+  }
   const Ran ran = debug(words, "bt 2\ncontinue\nquit\n");
   EXPECT_TRUE(has(ran.out, "Breakpoint 1, ")) << ran;
   EXPECT_TRUE(has(ran.out, "shiplog::scheduler::decide")) << ran;

@@ -46,7 +46,7 @@ Result<size_t> content_length(std::string_view headers) {
 
 Result<std::optional<std::string>> FrameReader::next() {
   const size_t end = buffer_.find("\r\n\r\n");
-  if (end == std::string::npos || end > kLongestHeaders) {
+  if (end > kLongestHeaders) {  // also if there is none
     if (buffer_.size() <= kLongestHeaders) return std::optional<std::string>{};
     return Error{ErrorCode::kBadRequest,
                  "the headers of a message are longer than " + std::to_string(kLongestHeaders) + " bytes"};

@@ -125,8 +125,10 @@ Result<int> bisect(const Backing& backing, const BisectOptions& options, const O
     if (!options.all && !options.first) return 1;
   }
   while (!printer.full()) {
-    SHIPLOG_TRY(const bool more, timeline.forward());
-    if (!more) break;
+    const auto more = timeline.forward();
+    // The message may have words of the journal.
+    if (!more) return Error{more.error().code, debugger::without_controls(more.error().message)};
+    if (!more.value()) break;
     if (watch.stops_at(timeline.moment())) printer.entry(timeline.position(), timeline.moment());
   }
   printer.finish();

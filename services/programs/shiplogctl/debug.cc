@@ -69,7 +69,11 @@ debugger::ConsoleHooks hooks_of(const DebugOptions& options, const std::string& 
     std::ostringstream output;
     ReplayCommandOptions journal = options.journal;
     journal.to = as_of.value + 1;  // it verifies what was decided as of a revision before it goes on from there
-    const auto same = replay_with(program, journal, snapshot, output);
+    auto same = replay_with(program, journal, snapshot, output);
+    if (!same && same.error().code == ErrorCode::kInternal) {
+      journal.to.reset();  // perhaps it is the last revision of the journal
+      same = replay_with(program, journal, snapshot, output);
+    }
     if (!same) return same.error().context(debugger::without_controls(output.str()));
     return differences_at(output.str(), program, offset);
   };

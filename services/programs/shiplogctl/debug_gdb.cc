@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
+#include <elf.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -36,9 +38,29 @@ std::vector<std::string> command_of(const GdbRun& run) {
   return words;
 }
 
+/// Whether the file has a table of its functions. gdb would otherwise report that there is no such function, and run
+/// on.
+bool has_symbols(const std::string& program) {
+  std::ifstream file{program, std::ios::binary};
+  Elf64_Ehdr header = {};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
+  for (unsigned number = 0; number < header.e_shnum; ++number) {
+    Elf64_Shdr section = {};
+    file.seekg(static_cast<std::streamoff>(header.e_shoff + size_t{number} * header.e_shentsize));
+    if (!file.read(reinterpret_cast<char*>(&section), sizeof section)) return false;
+    if (section.sh_type == SHT_SYMTAB) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<void> run_gdb(const GdbRun& run) {
+  if (!has_symbols(run.program)) {
+    return Error{ErrorCode::kUnavailable, run.program +
+                                              " was stripped of its symbols, so that gdb finds no functions in it: use "
+                                              "a shiplogctl that is built from source"};
+  }
   auto words = command_of(run);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -70,8 +92,7 @@ Result<void> run_gdb(const GdbRun& run) {
   }
   if (failed != 0) return Error{ErrorCode::kIo, std::string{"gdb cannot be started: "} + std::strerror(failed)};
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return Error{ErrorCode::kIo, "gdb has ended with an error; if it found no " + run.function +
-                                     ", the program was stripped of its symbols"};
+    return Error{ErrorCode::kIo, "gdb has ended with an error; it was to stop in " + run.function};
   }
   return ok();
 }

@@ -16,7 +16,8 @@ struct GdbRun {
 };
 
 /// Runs gdb on a second debugger, which decides the entry again and stops in the function; returns when gdb has ended.
-/// gdb reads this process's standard input. Errors: kNotFound, there is no gdb; kIo.
+/// gdb reads this process's standard input. Errors: kNotFound, there is no gdb;
+/// kUnavailable, the program has no symbols; kIo.
 Result<void> run_gdb(const GdbRun& run);
 
 /// The lines of a `replay --verify` about one entry, as text for people.

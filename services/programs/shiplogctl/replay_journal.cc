@@ -167,8 +167,8 @@ Result<Beginning> beginning_of(Journal& journal, const ReplayCommandOptions& opt
                      ": what was before is trimmed, and a replay needs a snapshot that reaches as far: name one with "
                      "--snapshot (a process keeps them in its --data-dir, or beside a journal file)"};
   }
-  progress << "the journal is trimmed and begins at offset " << oldest.value << "; starting from " << snapshot->file
-           << ", revision " << snapshot->info.revision.value << std::endl;
+  if (trimmed) progress << "the journal is trimmed and begins at offset " << oldest.value << "; ";
+  progress << "starting from " << snapshot->file << ", revision " << snapshot->info.revision.value << std::endl;
   beginning.snapshot = snapshot->file;
   beginning.next = snapshot->info.next;
   SHIPLOG_TRY(beginning.state, state_of_snapshot(snapshot->file));
