@@ -36,6 +36,11 @@ bool nothing_is_kept(const RequestContext& context) {
   return context.past && context.past->past->revision(*context.kind) == Revision{};
 }
 
+/// Of the present there would be objects that are computed.
+bool would_have_views(const Server& server, const RequestContext& context) {
+  return context.past && server.options.revision_views && has_views(*context.kind);
+}
+
 void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   auto options = list_options(*context);
   if (!options) return fail(*context, options.error());
@@ -54,15 +59,20 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
         return fail(*context, added.error());
       }
     }
+    Warnings warnings;
+    if (would_have_views(*server, *context)) {
+      warnings.push_back(context->kind->kind +
+                         "s of the past are not computed from the rollout histories of workloads");
+    }
     answer_list(*context, std::move(listed.value().items), std::move(listed.value().metadata),
-                server->time_of(*context));
+                server->time_of(*context), warnings);
   });
 }
 
 /// kubectl asks the past for the ReplicaSet that the present has shown: it learns why there is none.
 Error not_found_then(const Server& server, const RequestContext& context) {
   Error error = not_found(context.subject());
-  if (context.past && server.options.revision_views && has_views(*context.kind)) {
+  if (would_have_views(server, context)) {
     error.message += ": it would be computed from the rollout history of a workload, which is not done for the past";
   }
   return error;

@@ -237,7 +237,7 @@ TEST_F(EffectsCommand, ATenantSeesOnlyWhatItMayGet) {
   };
   const std::string path = "/shiplog/v1/effects?of=" + created();
   EXPECT_TRUE(eventually([&] { return api_->get(path).json["events"]["StatusAggregated"].as_int() > 0; }));
-  EXPECT_EQ(as("shop", path).status, 403) << "nobody may until an administrator permits the path";
+  EXPECT_EQ(as("shop", path).status, 403) << "an administrator has to permit the path";
   fleet_.kubectl_ok(
       {"create", "clusterrole", "effects-reader", "--verb=get", "--non-resource-url=/shiplog/v1/effects"});
   fleet_.kubectl_ok({"create", "clusterrolebinding", "effects-reader", "--clusterrole=effects-reader",

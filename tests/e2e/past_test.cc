@@ -47,6 +47,10 @@ TEST_F(PastContexts, KubectlReadsTheFleetAsItWas) {
   EXPECT_TRUE(computed.says("computed from the rollout history of a workload, which is not done for the past"))
       << computed;
   EXPECT_FALSE(past({"get", "configmap", "web-1"}).says("rollout"));
+  const Ran none = past({"get", "replicasets"});
+  EXPECT_TRUE(none.ok()) << none;
+  EXPECT_NE(none.err.find("Warning: ReplicaSets of the past are not computed"), std::string::npos) << none;
+  EXPECT_EQ(fleet_.kubectl({"get", "replicasets"}).err.find("Warning"), std::string::npos);
 
   // What was deleted comes back with the manifest of the past.
   const Ran manifest = past({"get", "deployment", "web", "-o", "yaml"});

@@ -75,6 +75,7 @@ void Reference::on_stored(const SimLog::Stored& stored, UtcMillis now) {
     return;
   }
   ++accepted_;
+  if (entry.cause.trace_id.empty()) trace_.broken("trace", "entry " + to_string(entry.id) + " has no trace");
   changes_.insert(changes_.end(), folded.changes.begin(), folded.changes.end());
   if (!applied_.insert(entry.id).second) trace_.broken("twice", "entry " + to_string(entry.id) + " applied again");
   if (!entry.cause.trace_id.empty() && entry.fence.service.empty()) {

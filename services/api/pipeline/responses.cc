@@ -85,7 +85,8 @@ bool accepts_stored_json(const RequestContext& context) {
   return context.kind->storage && accept.form == Accept::Form::kObject && !accept.yaml && !accept.pretty;
 }
 
-void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now) {
+void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now,
+                 const Warnings& warnings) {
   const Accept& accept = context.accept;
   const Kind& kind = *context.kind;
   for (Value& item : items) item = shown_in(context, std::move(item));
@@ -101,10 +102,10 @@ void answer_list(const RequestContext& context, std::vector<Value> items, Value 
     list.set("items", Value::array(std::move(items)));
   }
   list.set("metadata", std::move(list_metadata));
-  if (accept.yaml) return send(context, 200, "application/yaml", to_yaml(list));
+  if (accept.yaml) return send(context, 200, "application/yaml", to_yaml(list), warnings);
   std::string body = accept.pretty ? to_pretty_json(list) : to_json(list);
   body += '\n';
-  send(context, 200, "application/json", std::move(body));
+  send(context, 200, "application/json", std::move(body), warnings);
 }
 
 void answer_status(const RequestContext& context, int http, const Value& status, const Warnings& warnings) {

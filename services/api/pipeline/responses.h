@@ -20,7 +20,8 @@ void answer_object(const RequestContext& context, int status, const Value& objec
 void answer_json(const RequestContext& context, int status, const std::string& json, const Warnings& warnings);
 /// Whether answer_json() may answer with an object of the request's kind as it is stored.
 bool accepts_stored_json(const RequestContext& context);
-void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now);
+void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now,
+                 const Warnings& warnings = {});
 /// A metav1.Status.
 void answer_status(const RequestContext& context, int http_status, const Value& status, const Warnings& warnings = {});
 /// The error as a metav1.Status about `subject`; without one, about the object that the path names.
