@@ -214,6 +214,39 @@ TEST_F(AuditLog, InBatchModeNoRequestWaits) {
   ::close(writer);
 }
 
+// In blocking mode those wait that are to be recorded, without a thread: others go on.
+TEST_F(AuditLog, InBlockingModeADiskThatHangsHoldsNothingElse) {
+  const std::string pipe = fleet_.path("audit.pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  const int writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
+  const std::string filling(4096, 'x');
+  while (::write(writer, filling.data(), filling.size()) > 0) {
+  }
+  fleet_.serve("plane", {policy("rules:\n- level: Metadata\n  verbs: [create]\n  resources: [{resources: [configmaps]}]"
+                                "\n"),
+                         "--audit-log-path=" + pipe, "--audit-log-mode=blocking"});
+  const std::string waits = R"({"metadata":{"name":"waits"}})";
+  for (int i = 0; i < 8; ++i) {  // more than there are worker threads
+    EXPECT_EQ(fleet_.api().call("POST", kMaps, waits, {}, std::chrono::milliseconds{300}).status, 0);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(fleet_.api().get(kMaps + "/waits").status, 404) << "it was not carried out before it was recorded";
+  EXPECT_EQ(
+      fleet_.api().post("/api/v1/namespaces/default/serviceaccounts", json(R"({"metadata":{"name":"a"}})")).status,
+      201);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{10});
+  // The disk is back.
+  std::string taken(65536, '\0');
+  EXPECT_TRUE(eventually([&] {
+    while (::read(reader, taken.data(), taken.size()) > 0) {
+    }
+    return fleet_.api().get(kMaps + "/waits").status == 200;
+  }));
+  ::close(reader);
+  ::close(writer);
+}
+
 TEST_F(AuditLog, WithoutAPolicyThereIsNoneAndAWrongOneIsAnErrorAtTheStart) {
   fleet_.serve("plane", {log_option()});
   EXPECT_EQ(fleet_.api().post(kMaps, json(R"({"metadata":{"name":"a"}})")).status, 201);

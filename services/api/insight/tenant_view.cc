@@ -87,9 +87,35 @@ Value shown_policy(const Value& policy, const Value& binding, const InsightReade
     Value object = Value::object({{"type", key->type}, {"name", key->name}});
     if (!key->ns.empty()) object.set("namespace", key->ns);
     shown.set("object", std::move(object));
+    shown.set("summary",
+              std::string{key->ns.empty() ? "ClusterPropagationPolicy " : "PropagationPolicy " + key->ns + "/"} +
+                  key->name + " has it");
   } else {
     shown.set("hidden", true);
+    shown.set("summary", "a policy that you may not get has it");
   }
+  return shown;
+}
+
+/// Where it was placed, for those who may get its binding, which names the clusters.
+Value shown_placement(const Value& placement, bool has_binding) {
+  Value shown = Value::object();
+  copy(placement, {"outcome", "made"}, shown);
+  if (placement["outcome"].as_string() != "PlacementDecided") {
+    shown.set("summary", "it could not be placed");
+    return shown;
+  }
+  std::string summary = "it was placed";
+  if (has_binding) {
+    copy(placement, {"targets"}, shown);
+    std::string clusters;
+    for (const Value& target : placement["targets"].items()) {
+      clusters += (clusters.empty() ? " on " : ", ") + target["name"].str();
+      if (target["replicas"].as_int() > 0) clusters += ":" + std::to_string(target["replicas"].as_int());
+    }
+    summary += clusters.empty() ? " on no cluster" : clusters;
+  }
+  shown.set("summary", summary);
   return shown;
 }
 
@@ -189,12 +215,7 @@ Value tenant_why(const Value& answer, const Value& binding, const InsightReader&
   const bool has_binding = may_get(reader, answer["binding"]);
   if (has_binding) copy(answer, {"binding"}, shown);
   if (!answer["policy"].is_null()) shown.set("policy", shown_policy(answer["policy"], binding, reader));
-  if (!answer["placement"].is_null()) {
-    Value placement = Value::object();
-    copy(answer["placement"], {"outcome", "made"}, placement);
-    if (has_binding) copy(answer["placement"], {"targets"}, placement);
-    shown.set("placement", std::move(placement));
-  }
+  if (!answer["placement"].is_null()) shown.set("placement", shown_placement(answer["placement"], has_binding));
   if (has_binding && !answer["members"].is_null()) shown.set("members", shown_members(answer["members"], reader));
   const auto policy = policy_of(binding);
   int64_t hidden = 0;
@@ -203,7 +224,12 @@ Value tenant_why(const Value& answer, const Value& binding, const InsightReader&
   } else {
     hidden = static_cast<int64_t>(answer["clusters"].size());
   }
-  if (hidden > 0) shown.set("hiddenClusters", hidden);
+  if (hidden > 0) {
+    shown.set("hiddenClusters", hidden);
+    shown.edit("notes").push_back(std::to_string(hidden) +
+                                  " clusters are not shown: verdicts need the permission to get the cluster and the "
+                                  "policy");
+  }
   return shown;
 }
 

@@ -93,10 +93,12 @@ TEST(TenantView, WhyIsLimitedToTheTenantsOwnBindingAndItsClusters) {
             R"({"binding":{"name":"web-deployment","namespace":"team-a","type":"resourcebindings.work.karmada.io"},)"
             R"("hiddenClusters":2,"kind":"Why","limited":true,)"
             R"("members":[{"cluster":"member1","conditions":[{"type":"Applied"}]}],)"
+            R"("notes":["2 clusters are not shown: verdicts need the permission to get the cluster and the policy"],)"
             R"("object":{"name":"web","namespace":"team-a","type":"deployments.apps"},)"
             R"("placement":{"made":{"revision":7},"outcome":"PlacementDecided",)"
-            R"("targets":[{"name":"member1","replicas":2}]},)"
-            R"("policy":{"hidden":true,"now":{"revision":6},"since":{"revision":5}},"revision":90})");
+            R"("summary":"it was placed on member1:2","targets":[{"name":"member1","replicas":2}]},)"
+            R"("policy":{"hidden":true,"now":{"revision":6},"since":{"revision":5},)"
+            R"("summary":"a policy that you may not get has it"},"revision":90})");
   // With the permission for the template alone, not even the clusters that it is on.
   const InsightReader templates{false, [](const ObjectKey& object) { return object.type == "deployments.apps"; }};
   const std::string least = to_json(tenant_why(json(kWhy), binding(), templates));
@@ -108,6 +110,7 @@ TEST(TenantView, WhyShowsVerdictsToThoseWhoMayGetPolicyAndCluster) {
   const InsightReader reader{false, [](const ObjectKey& object) { return object.name != "secret-cluster"; }};
   const Value shown = tenant_why(json(kWhy), binding(), reader);
   EXPECT_EQ(shown["policy"]["object"]["name"].str(), "secret-policy");
+  EXPECT_EQ(shown["policy"]["summary"].str(), "ClusterPropagationPolicy secret-policy has it");
   EXPECT_EQ(shown["clusters"].size(), 1U);
   EXPECT_EQ(shown["hiddenClusters"].as_int(), 1);
   EXPECT_EQ(to_json(shown).find("secret-cluster"), std::string::npos);

@@ -48,9 +48,9 @@ void add_backend(CLI::App& app, const std::string& backend, AuditBackendFlags& o
   app.add_option(batch + "max-wait", options.wait, "How long a batch waits until it is full" + only)
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option(batch + "throttle-enable", options.batching.throttled, "Limit the batches of a second" + only)
-      ->expected(0, 1)
-      ->default_str(options.batching.throttled ? "true" : "false");
+  app.add_flag(
+      batch + "throttle-enable", options.batching.throttled,
+      std::string{"Limit the batches of a second"} + only + (options.batching.throttled ? " [true]" : " [false]"));
   app.add_option(batch + "throttle-qps", options.batching.per_second, "Batches of a second" + only)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
