@@ -56,7 +56,7 @@ const HostileStatement kAttacks[] = {
     {"SELECT 1 LIMIT (SELECT count(crc) FROM entry)", kNoView},
     {"SELECT json_extract((SELECT leases FROM checkpoint), '$')", kNoView},
     {"SELECT * FROM json_each((SELECT events FROM entry))", kNoView},
-    // A name of a view proves nothing: these have the authorizer told that a view reads.
+    // A name of a view proves nothing: with these, the authorizer sees a view that reads.
     {"WITH entries AS (SELECT * FROM entry) SELECT * FROM entries", kNoView},
     {"WITH changes AS MATERIALIZED (SELECT json FROM version) SELECT * FROM changes", kNoView},
     {"WITH RECURSIVE objects(j) AS (SELECT json FROM version UNION SELECT j FROM objects) SELECT * FROM objects",
