@@ -230,6 +230,17 @@ TEST(EndlessStatements, ExpressionsThatMultiplyAreRefused) {
   EXPECT_LT(steady_clock::now() - start, kSoon);
 }
 
+TEST(EndlessStatements, ThoseOfTooManyPartsAreRefused) {
+  const SqlFleet sql;
+  std::string list;
+  while (list.size() < 59'000) list += "(SELECT 1 FROM evictions),";
+  const auto start = steady_clock::now();
+  const auto answer = sql.run("SELECT 1 WHERE 1 IN (" + list + "1)");
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("too complex"), std::string::npos) << answer.error().message;
+  EXPECT_LT(steady_clock::now() - start, kSoon);
+}
+
 // Two long texts that nearly match: SQLite's own functions take hours for them, in one step.
 TEST(EndlessStatements, SearchesOfLongTextsAreLinear) {
   const SqlFleet sql;
