@@ -11,7 +11,7 @@ for word in "$@"; do
 done
 tools/install.sh wrk
 tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench \
-  history_bench proof_bench debugger_bench http_bench \
+  history_bench proof_bench sql_bench debugger_bench http_bench \
   fleet_bench broker_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -19,6 +19,8 @@ say "journal (embedded), beside fsync and plain SQLite"
 build/bin/journal_bench "$scratch"
 say "projection, beside plain SQLite"
 build/bin/projection_bench 50000 "$scratch"
+say "predefined SQL queries over 100,000 entries of 30 days"
+build/bin/sql_bench 100000 "$scratch"
 say "the core, without a network"
 build/bin/core_bench --directory="$scratch" --json="$scratch/figures"
 say "one edit among 50,000 bindings"

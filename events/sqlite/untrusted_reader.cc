@@ -288,6 +288,8 @@ struct UntrustedReader::Impl {
     StatementPtr statement{prepared};
     if (code != SQLITE_OK) {
       if (!refusal.empty()) return bad(refusal);
+      // So does SQLite report that a limit of its program is reached.
+      if (code == SQLITE_NOMEM) return bad("the statement is too complex: use fewer subqueries and views");
       return error();
     }
     if (!statement) return bad("there is no statement: write a SELECT");

@@ -1,5 +1,8 @@
 #include "projections/sql/saved_queries.h"
 
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -47,6 +50,21 @@ TEST(SavedQueries, OneThatDoesNotExistNamesTheOthers) {
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_NE(found.error().message.find("touched, refusals"), std::string::npos) << found.error().message;
+}
+
+TEST(SavedQueries, AreThoseOfTheGuide) {
+  std::ifstream file{std::string{SHIPLOG_SOURCE_DIR} + "/docs/guide/audit.md"};
+  const std::string guide{std::istreambuf_iterator<char>{file}, {}};
+  std::string table = "| query | answers | parameters |\n| --- | --- | --- |\n";
+  for (const SavedQuery& query : saved_queries()) {
+    std::string parameters;
+    for (const SavedParameter& parameter : query.parameters) {
+      parameters +=
+          (parameters.empty() ? "`" : ", `") + parameter.name + "`" + (parameter.required ? " (required)" : "");
+    }
+    table += "| `" + query.name + "` | " + query.question + " | " + parameters + " |\n";
+  }
+  EXPECT_NE(guide.find(table + "\n"), std::string::npos) << "the guide should have:\n" << table;
 }
 
 TEST(SavedQueries, AnswerTheirQuestions) {

@@ -2,11 +2,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
 #include "events/base/ids.h"
 #include "events/base/json.h"
+#include "services/api/sql/reading_turns.h"
 #include "services/api/status.h"
 #include "services/feeds/redact.h"
 #include "services/runtime/log.h"
@@ -50,8 +52,7 @@ void send(ResponseWriter& writer, const Error& error) {
 }  // namespace
 
 struct SqlService::Impl {
-  Impl(const Clock& time, Random& chance, Limits most)
-      : clock{time}, random{chance}, limits{most}, workers{most.threads, 5} {}
+  Impl(const Clock& time, Random& chance, Limits most) : clock{time}, random{chance}, limits{most} {}
 
   const Clock& clock;
   Random& random;
@@ -60,7 +61,45 @@ struct SqlService::Impl {
   std::mutex mutex;
   size_t total = 0;
   std::map<std::string, size_t> by_user;
-  Workers workers;
+  std::mutex turns_mutex;
+  std::condition_variable turns_changed;
+  ReadingTurns turns;
+  std::unique_ptr<Workers> workers;  // from the first statement on: most servers never get one
+
+  /// Waits for a turn to read. False: the request is over before that.
+  bool begin_reading(const SqlRequest& request) {
+    constexpr std::chrono::milliseconds kBetweenLooks{50};
+    std::unique_lock lock{turns_mutex};
+    while (!turns.may_begin(steady_clock::now())) {
+      if (request.cancelled() || steady_clock::now() >= request.deadline) return false;
+      turns_changed.wait_for(lock, kBetweenLooks);
+    }
+    turns.begin(steady_clock::now());
+    return true;
+  }
+  void end_reading() {
+    {
+      const std::lock_guard lock{turns_mutex};
+      turns.end(steady_clock::now());
+    }
+    turns_changed.notify_all();
+  }
+
+  void post(std::function<void()> work) {
+    const std::lock_guard lock{mutex};
+    if (stopping) return;
+    if (workers == nullptr) workers = std::make_unique<Workers>(limits.threads, 5);
+    workers->post(std::move(work));
+  }
+  void stop() {
+    stopping = true;
+    Workers* running = nullptr;
+    {
+      const std::lock_guard lock{mutex};
+      running = workers.get();
+    }
+    if (running != nullptr) running->stop();
+  }
 
   bool enter(const std::string& user) {
     const std::lock_guard lock{mutex};
@@ -104,10 +143,7 @@ SqlService::SqlService(const Clock& clock, Random& random, Limits limits)
     : impl_{std::make_shared<Impl>(clock, random, limits)} {}
 SqlService::~SqlService() { stop(); }
 
-void SqlService::stop() {
-  impl_->stopping = true;
-  impl_->workers.stop();
-}
+void SqlService::stop() { impl_->stop(); }
 
 void SqlService::serve(const std::string& path, const std::string& user, const HttpRequest& request,
                        const std::string& body, std::shared_ptr<ResponseWriter> writer) {
@@ -139,22 +175,26 @@ void SqlService::serve(const std::string& path, const std::string& user, const H
   run.now = impl_->clock.now();
   run.secret = to_string(new_entry_id(impl_->random));
   run.without_secrets = without_secrets;
-  impl_->workers.post(
-      [path, user, run = std::move(run), writer = std::move(writer), place = std::move(place)]() mutable {
-        if (run.cancelled()) return;
-        const auto start = steady_clock::now();
-        auto answer = run_sql(path, run);
-        const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - start).count();
-        place->leave();
-        if (answer) {
-          log::info("sql.answered", {log::kv("user", user), log::kv("rows", answer.value().count),
-                                     log::kv("ms", static_cast<int64_t>(took))});
-          return send(*writer, 200, body_of(answer.value()));
-        }
-        log::info("sql.failed", {log::kv("user", user), log::kv("ms", static_cast<int64_t>(took)),
-                                 log::kv("reason", answer.error().message)});
-        send(*writer, answer.error());
-      });
+  impl_->post([&impl = *impl_, path, user, run = std::move(run), writer = std::move(writer),
+               place = std::move(place)]() mutable {
+    if (run.cancelled()) return;
+    const auto start = steady_clock::now();
+    if (!impl.begin_reading(run)) {
+      return send(*writer, Error{ErrorCode::kTimeout, "other statements took all the time: try again later"});
+    }
+    auto answer = run_sql(path, run);
+    impl.end_reading();
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - start).count();
+    place->leave();
+    if (answer) {
+      log::info("sql.answered", {log::kv("user", user), log::kv("rows", answer.value().count),
+                                 log::kv("ms", static_cast<int64_t>(took))});
+      return send(*writer, 200, body_of(answer.value()));
+    }
+    log::info("sql.failed", {log::kv("user", user), log::kv("ms", static_cast<int64_t>(took)),
+                             log::kv("reason", answer.error().message)});
+    send(*writer, answer.error());
+  });
 }
 
 }  // namespace shiplog::api

@@ -118,7 +118,7 @@ class Export {
     return " (the same command with --append continues)";
   }
 
-  /// With --append, goes on behind the last complete record.
+  /// With --append, continues behind the last complete record.
   Result<void> open() {
     const std::string& file = options_.file;
     if (file.empty()) return options_.append ? bad("--append needs -o FILE") : Result<void>{ok()};
