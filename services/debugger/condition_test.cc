@@ -185,6 +185,10 @@ TEST(DebuggerWords, AreReadWithColumnsAndEscapes) {
   EXPECT_EQ(value_of({CommandWord::Kind::kPlain, "-3", 1}), Value{-3});
   EXPECT_EQ(value_of({CommandWord::Kind::kQuoted, "-3", 1}), Value{"-3"});
   EXPECT_EQ(value_of({CommandWord::Kind::kPlain, "1-2", 1}), Value{"1-2"});
+  const auto list = words_of(R"(set .a [{"operator": "Exists"}])").value();
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(value_of(list[2])[0]["operator"].as_string(), "Exists");
+  EXPECT_EQ(value_of({CommandWord::Kind::kPlain, "[1", 1}), Value{"[1"});
 }
 
 TEST(DebuggerWords, ControlCharactersAreWritten) {

@@ -115,6 +115,7 @@ Result<std::vector<CommandWord>> words_of(std::string_view line) {
 Value value_of(const CommandWord& word) {
   if (word.kind == CommandWord::Kind::kQuoted) return word.text;
   const bool literal = word.text == "true" || word.text == "false" || word.text == "null" ||
+                       word.text.starts_with('[') || word.text.starts_with('{') ||
                        (!word.text.empty() && word.text.find_first_not_of("0123456789+-.eE") == std::string::npos);
   if (literal) {
     if (auto value = parse_json(word.text)) return value.value();

@@ -27,7 +27,8 @@ inline constexpr size_t kLongestLine = 16 * 1024;
 /// kBadRequest with the column.
 Result<std::vector<CommandWord>> words_of(std::string_view line);
 
-/// A word as a value: in quotes a string; else a number, true, false, null, or the text itself.
+/// A word as a value: in quotes a string; else a number, true, false, null, an array or object in JSON, or the text
+/// itself.
 Value value_of(const CommandWord& word);
 
 /// `text` matches a pattern in which * stands for any characters.

@@ -206,7 +206,7 @@ TEST_F(VerificationTest, ForgedRowsOfAProjectionAreNamed) {
 TEST_F(VerificationTest, WhatRetentionDeletedIsNoDifference) {
   {
     auto opened = must(Projections::open(projection()));
-    const Projections::Expired expired{Revision{40}, Offset{45}, Offset{45}};
+    const Projections::Expired expired{Revision{40}, {Offset{45}}, {Offset{45}}};
     while (must(opened.projections->trim_some(expired)).more) {
     }
   }
