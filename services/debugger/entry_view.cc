@@ -14,13 +14,6 @@
 namespace shiplog::debugger {
 namespace {
 
-std::string in_short(const Event& event) {
-  std::string text{name_of(event)};
-  if (const ObjectKey subject = subject_of(event); !subject.empty()) text += " " + to_string(subject);
-  if (const std::string summary = summary_of(event); !summary.empty()) text += ": " + summary;
-  return text;
-}
-
 std::string result_of(const Folded& folded) {
   if (folded.duplicate) return "duplicate";
   return folded.refusal ? "refused" : "accepted";
@@ -112,6 +105,13 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 }  // namespace
+
+std::string in_short(const Event& event) {
+  std::string text{name_of(event)};
+  if (const ObjectKey subject = subject_of(event); !subject.empty()) text += " " + to_string(subject);
+  if (const std::string summary = summary_of(event); !summary.empty()) text += ": " + summary;
+  return text;
+}
 
 Value shown(const ObjectKey& key, const Value& object) { return feeds::redact(key.type, object).value; }
 

@@ -4,11 +4,15 @@
 #include <vector>
 
 #include "events/base/value.h"
+#include "events/event.h"
 #include "events/explanation.h"
 #include "services/debugger/condition.h"
 #include "services/debugger/timeline.h"
 
 namespace shiplog::debugger {
+
+/// "PlacementDecided resourcebindings.work.karmada.io/default/web: m1:2".
+std::string in_short(const Event& event);
 
 /// One line: place, time, who, what, and whether it was refused.
 std::string entry_line(size_t position, const Moment& moment);

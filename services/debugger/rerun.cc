@@ -12,17 +12,11 @@
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "services/api/insight/diff.h"
+#include "services/debugger/entry_view.h"
 #include "services/feeds/facts.h"
 
 namespace shiplog::debugger {
 namespace {
-
-std::string in_short(const Event& event) {
-  std::string text{name_of(event)};
-  if (const ObjectKey subject = subject_of(event); !subject.empty()) text += " " + to_string(subject);
-  if (const std::string summary = summary_of(event); !summary.empty()) text += ": " + summary;
-  return text;
-}
 
 /// All of an event: its facts, and the object that it has.
 Value whole(const Event& event) {

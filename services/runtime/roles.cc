@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "events/base/check.h"
-#include "events/state/feature_gates.h"
-#include "events/state/fleet_options.h"
 #include "services/runtime/log.h"
 #include "services/runtime/role_meters.h"
+#include "services/runtime/role_triggers.h"
 #include "services/runtime/slot_owners.h"
 #include "services/runtime/trace.h"
 
@@ -19,26 +18,6 @@ constexpr Millis kLongestTimer{1'000};
 constexpr Millis kLookAtSlotsEvery{100};
 constexpr int kLooksBeforeLeaving = 3;
 constexpr int kLooksForSteps = 20;
-
-/// Of what one change triggers, its own key is urgent. What a policy or an option concerns is as much as at a start
-/// (QUE-2).
-Urgency urgency_of(const Change& change, const ObjectKey& key) {
-  const std::string& type = change.object.type;
-  const bool concerns_many = type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy ||
-                             type == kFleetOptionsType || type == kFeatureGatesType;
-  return concerns_many && key != change.object ? Urgency::kRoutine : Urgency::kChange;
-}
-
-/// A cluster was measured anew: its capacity, its kinds. That wakes what waits for a time, such as the next of many
-/// evictions, but it is not what led to them.
-bool is_measurement(const Change& change) {
-  const auto same = [&](const char* part, const char* field) {
-    return change.before[part][field] == change.after[part][field];
-  };
-  return change.object.type == type::kCluster && !change.created() && !change.removed() &&
-         change.before["spec"] == change.after["spec"] && same("status", "conditions") &&
-         same("metadata", "annotations") && same("metadata", "deletionTimestamp");
-}
 
 /// How many of a role's steps may be routine: what waits for slow members leaves some for changes.
 size_t routine_steps(size_t all) { return std::max<size_t>(1, all - all / 4); }

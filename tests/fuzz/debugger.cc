@@ -1,4 +1,6 @@
 // What an editor and a user write to the debugger: frames, words, paths and conditions.
+#include <algorithm>
+
 #include "events/base/check.h"
 #include "events/base/utf8.h"
 #include "services/debugger/condition.h"

@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A server that fails so often, and keeps what it was sent.
-class Receiver {
+class AuditReceiver {
  public:
-  Receiver() {
+  AuditReceiver() {
     auto server = HttpServer::start({}, [this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
       const std::lock_guard lock{mutex_};
       requests_.push_back(std::move(request));
@@ -33,7 +33,7 @@ class Receiver {
     folder_ = ::mkdtemp(name.data());
     EXPECT_TRUE(write_kubeconfig(config(), "siem", {.url = server_->url() + "/k8s/audit"}));
   }
-  ~Receiver() { fs::remove_all(folder_); }
+  ~AuditReceiver() { fs::remove_all(folder_); }
 
   std::string config() const { return folder_ / "config"; }
   void fail(int times, int status) {
@@ -58,7 +58,7 @@ std::vector<Value> events() {
 }
 
 TEST(AuditWebhook, PostsAnEventListToTheUrlOfTheKubeconfig) {
-  const Receiver receiver;
+  const AuditReceiver receiver;
   SystemRandom random;
   const auto sink = make_audit_webhook(receiver.config(), Millis{10}, random).value();
   ASSERT_TRUE(sink->deliver(events()));
@@ -73,7 +73,7 @@ TEST(AuditWebhook, PostsAnEventListToTheUrlOfTheKubeconfig) {
 }
 
 TEST(AuditWebhook, TriesAgainWhatMaySucceedLaterFiveTimesInAll) {
-  Receiver receiver;
+  AuditReceiver receiver;
   SystemRandom random;
   const auto sink = make_audit_webhook(receiver.config(), Millis{5}, random).value();
   receiver.fail(2, 503);
@@ -90,7 +90,7 @@ TEST(AuditWebhook, TriesAgainWhatMaySucceedLaterFiveTimesInAll) {
 }
 
 TEST(AuditWebhook, AWaitBetweenTriesEndsWithTheProcess) {
-  Receiver receiver;
+  AuditReceiver receiver;
   SystemRandom random;
   receiver.fail(100, 503);
   const auto begin = std::chrono::steady_clock::now();

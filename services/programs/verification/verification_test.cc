@@ -1,5 +1,7 @@
 #include "services/programs/verification/verification.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/journal/memory_journal.h"

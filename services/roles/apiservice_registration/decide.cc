@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "events/state/object.h"
 
 namespace shiplog::apiservice_registration {
 namespace {
 
+/// Served since fold version 7 was released: an APIService of it would differ from the decisions that journals of this
+/// version have recorded.
+constexpr std::string_view kUnregisteredGroup = "audit.shiplog.io";
 constexpr const char* kManagedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 struct ServedVersion {
@@ -75,6 +79,7 @@ bool names_refused(const Value& definition) {
 std::map<std::string, ServedVersion> served_versions(const State& state, const Kinds& compiled) {
   std::map<std::string, ServedVersion> served;
   for (const auto& kind : compiled.all()) {
+    if (kind->group == kUnregisteredGroup) continue;
     served.try_emplace(kind->version + "." + kind->group, ServedVersion{kind->group, kind->version, kind->builtin});
   }
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {

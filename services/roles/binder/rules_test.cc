@@ -162,7 +162,7 @@ TEST(BinderRules, TwoKindsOfOneNameCollideAndTheSecondReportsIt_N_2) {
 TEST(BinderRules, WhatIsNeverPropagated_D_2_D_4_N_7) {
   for (const char* group :
        {"cluster.karmada.io", "policy.karmada.io", "work.karmada.io", "config.karmada.io", "networking.karmada.io",
-        "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io", "events.k8s.io"}) {
+        "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io", "events.k8s.io", "audit.shiplog.io"}) {
     EXPECT_FALSE(propagates(std::string{"things."} + group)) << group;
   }
   EXPECT_FALSE(propagates("leases.coordination.k8s.io"));

@@ -11,10 +11,10 @@
 namespace shiplog::binder {
 namespace {
 
-constexpr std::array<std::string_view, 11> kExcludedGroups = {
-    "cluster.karmada.io",    "policy.karmada.io",      "work.karmada.io",   "config.karmada.io",
-    "networking.karmada.io", "autoscaling.karmada.io", "remedy.karmada.io", "apps.karmada.io",
-    "coordination.k8s.io",   "events.k8s.io",          "control.shiplog.io"};
+constexpr std::array<std::string_view, 12> kExcludedGroups = {
+    "cluster.karmada.io",    "policy.karmada.io",      "work.karmada.io",    "config.karmada.io",
+    "networking.karmada.io", "autoscaling.karmada.io", "remedy.karmada.io",  "apps.karmada.io",
+    "coordination.k8s.io",   "events.k8s.io",          "control.shiplog.io", "audit.shiplog.io"};
 
 /// What an API server keeps for its extensions (D-4).
 const ObjectKey kApiServersOwn{"configmaps", "kube-system", "extension-apiserver-authentication"};

@@ -1,0 +1,26 @@
+#include "services/runtime/role_triggers.h"
+
+#include <string>
+
+#include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
+
+namespace shiplog {
+
+Urgency urgency_of(const Change& change, const ObjectKey& key) {
+  const std::string& type = change.object.type;
+  const bool concerns_many = type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy ||
+                             type == kFleetOptionsType || type == kFeatureGatesType;
+  return concerns_many && key != change.object ? Urgency::kRoutine : Urgency::kChange;
+}
+
+bool is_measurement(const Change& change) {
+  const auto same = [&](const char* part, const char* field) {
+    return change.before[part][field] == change.after[part][field];
+  };
+  return change.object.type == type::kCluster && !change.created() && !change.removed() &&
+         change.before["spec"] == change.after["spec"] && same("status", "conditions") &&
+         same("metadata", "annotations") && same("metadata", "deletionTimestamp");
+}
+
+}  // namespace shiplog
