@@ -1,6 +1,9 @@
 #include "services/roles/collector/role.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +49,15 @@ class Collector : public ::testing::Test {
     const Value made = binding(object, targets);
     stage.put(testing::binding_key(made), made);
     stage.run(Millis{3000});
+  }
+  /// How Deployments are interpreted: {"statusReflection": SCRIPT, ...}.
+  void customize(const std::map<std::string, std::string>& scripts) {
+    Value customizations = Value::object();
+    for (const auto& [operation, script] : scripts) customizations.edit(operation).set("luaScript", script);
+    const Value target = Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}});
+    stage.put({interpreter::kCustomizationType, "", "c"},
+              Value::object({{"spec", Value::object({{"target", target}, {"customizations", customizations}})}}));
+    stage.run(Millis{8000});
   }
   const Value& cluster(const std::string& name) { return stage.state().value_of(cluster_key(name)); }
   const Value& status_on(const std::string& name, const Value& object) {
@@ -474,6 +486,22 @@ TEST_F(Collector, AnObjectThatVanishesBetweenItsWriteAndTheListIsCreatedAgain) {
   EXPECT_FALSE(member("m1").find(map_key).is_null());
 }
 
+// Left in a cluster that had left the fleet, for example.
+TEST_F(Collector, AnObjectThatIsAlreadyThereAsItIsWantedIsReported) {  // E-14, T-2
+  join("m1");
+  place("configmaps", map, {{"m1", 0}});
+  stage.stop("dispatcher");
+  const ObjectKey work = work_key("m1", map);
+  ASSERT_FALSE(stage.write({DeletionRequested{.object = work}, WorkRemoved{work}}).refusal);
+  ASSERT_EQ(stage.state().find(work), nullptr);
+  stage.run(Millis{3000});
+  const size_t writes = stage.members().count("PUT");
+  stage.add(make_dispatcher_role(stage.members()));
+  stage.run(Millis{15'000});
+  EXPECT_EQ(stage.members().count("PUT"), writes) << "nothing was written, so the watch shows nothing";
+  EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
+}
+
 TEST_F(Collector, WatchCutOffIsTakenUpAgain) {  // T-1
   join("m1");
   place("deployments.apps", web, {{"m1", 3}});
@@ -519,24 +547,12 @@ TEST_F(Collector, ChangedCustomizationIsReadIntoWhatIsThere_L_2) {  // T-3
   join("m1");
   place("deployments.apps", web, {{"m1", 1}});
   ASSERT_EQ(status_on("m1", web)["health"], "Healthy");
-  const auto customize = [&](const char* health, const char* status) {
-    const Value scripts = Value::object({{"healthInterpretation", Value::object({{"luaScript", health}})},
-                                         {"statusReflection", Value::object({{"luaScript", status}})}});
-    stage.put(
-        {interpreter::kCustomizationType, "", "c"},
-        Value::object(
-            {{"apiVersion", "config.karmada.io/v1alpha1"},
-             {"kind", "ResourceInterpreterCustomization"},
-             {"metadata", Value::object({{"name", "c"}})},
-             {"spec", Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
-                                     {"customizations", scripts}})}}));
-    stage.run(Millis{8000});
-  };
-  customize("function InterpretHealth(o) return o.spec.replicas > 5 end",
-            "function ReflectStatus(o) return {seen = o.status.readyReplicas} end");
+  customize({{"healthInterpretation", "function InterpretHealth(o) return o.spec.replicas > 5 end"},
+             {"statusReflection", "function ReflectStatus(o) return {seen = o.status.readyReplicas} end"}});
   EXPECT_EQ(status_on("m1", web)["health"], "Unhealthy");
   EXPECT_EQ(status_on("m1", web)["status"], Value::object({{"seen", 1}}));
-  customize("function InterpretHealth(o) return o.not_there.x end", "function ReflectStatus(o) return {seen = 2} end");
+  customize({{"healthInterpretation", "function InterpretHealth(o) return o.not_there.x end"},
+             {"statusReflection", "function ReflectStatus(o) return {seen = 2} end"}});
   EXPECT_EQ(status_on("m1", web)["health"], "Unknown") << "T-4: its rule fails";
   EXPECT_EQ(status_on("m1", web)["status"], Value::object({{"seen", 2}}));
 }
@@ -545,14 +561,9 @@ TEST_F(Collector, AStatusThatCannotBeReadIsNotStored_T_3) {
   join("m1");
   place("deployments.apps", web, {{"m1", 1}});
   ASSERT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1});
-  const Value script = Value::object({{"luaScript", "function ReflectStatus(o) return o.not_there.x end"}});
-  stage.put({interpreter::kCustomizationType, "", "c"},
-            Value::object(
-                {{"spec", Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
-                                         {"customizations", Value::object({{"statusReflection", script}})}})}}));
-  stage.run(Millis{8000});
+  customize({{"statusReflection", "function ReflectStatus(o) return o.not_there.x end"}});
   EXPECT_EQ(status_on("m1", web)["status"]["readyReplicas"], Value{1}) << "the last one stays";
-  ASSERT_FALSE(unread.empty()) << "whoever wants to know is told";
+  ASSERT_FALSE(unread.empty());
   EXPECT_TRUE(unread.front().starts_with(to_string(work_key("m1", web)) +
                                          ": Reflect status for object(Deployment/default/web) failed, err: "))
       << unread.front();
@@ -560,11 +571,7 @@ TEST_F(Collector, AStatusThatCannotBeReadIsNotStored_T_3) {
 }
 
 TEST_F(Collector, WhyTheHealthIsUnknownIsReported_T_4) {
-  const Value script = Value::object({{"luaScript", "function InterpretHealth(o) return o.not_there.x end"}});
-  stage.put({interpreter::kCustomizationType, "", "c"},
-            Value::object(
-                {{"spec", Value::object({{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
-                                         {"customizations", Value::object({{"healthInterpretation", script}})}})}}));
+  customize({{"healthInterpretation", "function InterpretHealth(o) return o.not_there.x end"}});
   join("m1");
   place("deployments.apps", web, {{"m1", 1}});
   EXPECT_EQ(status_on("m1", web)["health"], "Unknown");
@@ -576,15 +583,7 @@ TEST_F(Collector, WhyTheHealthIsUnknownIsReported_T_4) {
 }
 
 TEST_F(Collector, AFailingAggregationDoesNotKeepBackTheBindingsStatus_T_11) {
-  stage.put(
-      {interpreter::kCustomizationType, "", "c"},
-      Value::object(
-          {{"spec", Value::object(
-                        {{"target", Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}})},
-                         {"customizations",
-                          Value::object(
-                              {{"statusAggregation",
-                                Value::object({{"luaScript", "function AggregateStatus(o) error('no') end"}})}})}})}}));
+  customize({{"statusAggregation", "function AggregateStatus(o) error('no') end"}});
   join("m1");
   place("deployments.apps", web, {{"m1", 1}});
   const Value& bound = stage.state().value_of({type::kResourceBinding, "default", "web-deployment"});

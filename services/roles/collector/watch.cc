@@ -161,6 +161,26 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
 void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   if (evicting(value)) slot_of_work(work).look_again.insert(work);
   doubt_unlisted(work, value);
+  if (applied(value) && value["status"]["manifestStatuses"].size() < manifests_of(value).size()) {
+    slot_of_work(work).just_applied.push_back(work);
+  }
+}
+
+/// A write brings an event of the member. Without one nothing was written: the object was as it is wanted already, and
+/// was listed before there was this Work.
+void MemberWatches::doubt_unreported(const State& state, int number, UtcMillis now) {
+  Slot& own = slot(number);
+  for (ObjectKey& work : std::exchange(own.just_applied, {})) own.unreported.emplace_back(now, std::move(work));
+  for (; !own.unreported.empty() && !within(own.unreported.front().first, now, kSettled); own.unreported.pop_front()) {
+    const ObjectKey& work = own.unreported.front().second;
+    const Value& value = state.value_of(work);
+    const Value& manifests = manifests_of(value);
+    if (deleting(value) || !applied(value) || statuses_of(state, work).size() >= manifests.size()) continue;
+    for (const Value& manifest : manifests.items()) {
+      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
+      if (served) doubt(cluster_of_space(work.ns), served->type());
+    }
+  }
 }
 
 /// It was written after all. If that was before the list, what was written had vanished by then.
@@ -316,6 +336,7 @@ void MemberWatches::flush(const TaskPtr& task) {
   *own.inbox = std::move(waiting);
   for (; !own.answered->empty(); own.answered->pop_front()) take_in_answer(state, own.answered->front(), task->now());
   ask_due(state, number, task->now());
+  doubt_unreported(state, number, task->now());
   name_generations(state, number);
   DecisionBuilder seen{kMostAtOnce};
   for (auto entry = own.pending.begin(); entry != own.pending.end() && seen.size() < kMostAtOnce;) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "events/base/hash.h"
@@ -116,6 +117,7 @@ class MemberWatches {
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void doubt(const std::string& cluster, const std::string& type);
   void doubt_unlisted(const ObjectKey& work, const Value& value);
+  void doubt_unreported(const State& state, int slot, UtcMillis now);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
   void report(const State& state, const ManifestRef& place, const Value& status, const std::string& health);
   void ask_due(const State& state, int slot, UtcMillis now);
@@ -136,8 +138,10 @@ class MemberWatches {
     std::map<ObjectKey, Served> wanted;  // by the key of the watch
     std::shared_ptr<std::deque<Arrived>> inbox = std::make_shared<std::deque<Arrived>>();
     std::shared_ptr<std::deque<Answered>> answered = std::make_shared<std::deque<Answered>>();
-    std::map<ObjectKey, Value> pending;  // manifestStatuses to be reported, by Work
-    std::set<ObjectKey> look_again;      // Works of bindings with evictions, to be processed by the next flush
+    std::map<ObjectKey, Value> pending;   // manifestStatuses to be reported, by Work
+    std::set<ObjectKey> look_again;       // Works of bindings with evictions, to be processed by the next flush
+    std::vector<ObjectKey> just_applied;  // Works with objects that are not reported yet
+    std::deque<std::pair<UtcMillis, ObjectKey>> unreported;  // the same, since when
     std::map<ObjectKey, std::set<std::string>>
         unlisted;  // Works not applied yet; of which types the list had no object
   };
