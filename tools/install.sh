@@ -11,8 +11,8 @@ lint=(clang-format python3-venv)
 fuzz=(clang-16 libclang-rt-16-dev)
 # Those of docker/compose.yaml that run as plain processes (./dev stack), and what reads that file.
 stack=(haproxy prometheus python3-yaml openssl)
-# Guides use the first two, completion is tested in the others.
-test=(sqlite3 openssl zsh fish)
+# Guides use the first two, completion is tested in the shells, and pyarrow lives in a virtual environment.
+test=(sqlite3 openssl zsh fish python3-venv)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"

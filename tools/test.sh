@@ -14,7 +14,8 @@ case $preset in
   *)
     tools/install.sh kubectl test stack docker-compose
     tools/install.sh kafka || say "without Kafka its tests fail; the rest runs"
-    tools/install.sh clients || say "the tests of clients that are missing are skipped; the rest runs" ;;
+    tools/install.sh clients || say "the tests of clients that are missing are skipped; the rest runs"
+    tests/parquet/install.sh || say "without pyarrow the tests of Parquet files fail; the rest runs" ;;
 esac
 say "testing ($preset)"
 ctest --test-dir "$(build_dir "$preset")" --output-on-failure -j "$(nproc)" "${arguments[@]}"
