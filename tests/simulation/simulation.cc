@@ -34,7 +34,9 @@ void make_processes(World& world) {
   for (const auto& process : world.processes) process->start({});
 }
 
-constexpr Millis kRest{45'000};       // longer than any backoff
+// Longer than any backoff; and a probe that began before the repair times out after 10 s, the next begins 10 s later,
+// and a cluster is ready after 30 s of success, at the next probe.
+constexpr Millis kRest{65'000};
 constexpr Millis kPatience{900'000};  // of virtual time until all is at rest
 
 /// At rest nothing is written any more for a long time.
