@@ -9,6 +9,7 @@
 #include "events/base/base64.h"
 #include "events/base/check.h"
 #include "events/base/freed.h"
+#include "events/base/hex.h"
 #include "events/base/utf8.h"
 
 namespace shiplog::proof {
@@ -43,17 +44,6 @@ bool is_key_name(std::string_view name) {
 std::string key_id(const VerifierKey& key) {
   const Digest hash = sha256({key.name, "\n", kEd25519, view_of(key.key)});
   return std::string{bytes_of(hash).substr(0, kKeyIdBytes)};
-}
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value >> 4U];
-    text += kDigits[value & 15U];
-  }
-  return text;
 }
 
 Error no_key(const std::string& why) {

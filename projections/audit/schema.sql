@@ -38,7 +38,7 @@ CREATE INDEX entry_by_request ON entry (request) WHERE request IS NOT NULL;
 CREATE INDEX entry_by_record ON entry (record) WHERE record IS NOT NULL;
 CREATE INDEX entry_by_time ON entry (time);
 -- What followed from an entry. By revision and not by id: causes are recent, so that rows are added near the end of the
--- index, while ids are random. The few entries of one revision are told apart by cause_id.
+-- index, while ids are random. The few entries of one revision are distinguished by cause_id.
 CREATE INDEX entry_by_cause ON entry (cause_revision);
 
 -- The objects that an entry is about without having a version to show for it (refused, denied, nothing changed, or the

@@ -16,7 +16,7 @@ namespace sqlite {
 class Connection;
 }
 
-/// The LegalHolds that a projection holds as it stands.
+/// The LegalHolds that are in a projection at present.
 struct Holds {
   std::vector<LegalHold> all;
   /// Changes when a hold is made or deleted, not when its status is written; empty: there never was one.

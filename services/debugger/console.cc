@@ -101,7 +101,7 @@ Result<std::string> Console::quit(const CommandWords& /*words*/) {
 
 Result<const Entry*> Console::current() const {
   const Entry* entry = session_.timeline().record().entry.get();
-  if (entry == nullptr) return Error{ErrorCode::kBadRequest, "the cursor is before the first entry: `step` goes on"};
+  if (entry == nullptr) return Error{ErrorCode::kBadRequest, "the cursor is before the first entry: use `step`"};
   return entry;
 }
 

@@ -77,7 +77,7 @@ class Session {
   std::vector<Watched> watch_breakpoints() const;
   Result<Stop> run_forwards(std::vector<Watched> watched);
   Result<Stop> run_backwards(std::vector<Watched> watched);
-  /// Goes on while `on()` holds of the present position.
+  /// Moves as long as `on()` is true at the present position.
   template <class On>
   Result<Stop> forward_while(const On& on);
 

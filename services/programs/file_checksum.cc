@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "events/base/check.h"
+#include "events/base/hex.h"
 
 namespace shiplog {
 namespace {
@@ -31,13 +32,7 @@ std::string end_digest(const Digest& digest) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned size = 0;
   EVP_DigestFinal_ex(digest.get(), bytes.data(), &size);
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string hex;
-  for (unsigned index = 0; index < size; ++index) {
-    hex += kDigits[bytes[index] >> 4U];
-    hex += kDigits[bytes[index] & 15U];
-  }
-  return hex;
+  return hex({reinterpret_cast<const char*>(bytes.data()), size});
 }
 
 /// Closes when it goes.

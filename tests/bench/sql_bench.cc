@@ -16,9 +16,12 @@
 #include "projections/runner.h"
 #include "projections/sql/run_sql.h"
 #include "projections/sql/saved_queries.h"
+#include "tests/bench/figures.h"
 
 namespace shiplog {
 namespace {
+
+using bench::or_exit;
 
 using Clock = std::chrono::steady_clock;
 
@@ -27,18 +30,6 @@ constexpr size_t kWorkloads = 5000;
 /// Entries begin a month before this, and are equally far apart.
 constexpr UtcMillis kNow{1'764'000'000'000};
 constexpr int64_t kMonthMillis = int64_t{30} * 24 * 3600 * 1000;
-
-template <class T>
-T or_exit(Result<T> result) {
-  if (result) return std::move(result).value();
-  std::fprintf(stderr, "%s\n", result.error().message.c_str());
-  std::exit(1);
-}
-void or_exit(const Result<void>& result) {
-  if (result) return;
-  std::fprintf(stderr, "%s\n", result.error().message.c_str());
-  std::exit(1);
-}
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 

@@ -48,6 +48,37 @@ class AuditLog : public ::testing::Test {
   Fleet fleet_;
 };
 
+/// A write to it blocks until it is drained, as one to a disk that hangs.
+class FullPipe {
+ public:
+  explicit FullPipe(std::string path) : path_{std::move(path)} {
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    reader_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+    writer_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK);
+    const std::string filling(4096, 'x');
+    while (::write(writer_, filling.data(), filling.size()) > 0) {
+    }
+  }
+  ~FullPipe() {
+    ::close(reader_);
+    ::close(writer_);
+  }
+  FullPipe(const FullPipe&) = delete;
+  FullPipe& operator=(const FullPipe&) = delete;
+
+  const std::string& path() const { return path_; }
+  void drain() const {
+    std::string taken(65536, '\0');
+    while (::read(reader_, taken.data(), taken.size()) > 0) {
+    }
+  }
+
+ private:
+  std::string path_;
+  int reader_ = -1;
+  int writer_ = -1;
+};
+
 std::string id_of(const Answer& answer) { return std::string{answer.headers.get("Audit-Id")}; }
 
 TEST_F(AuditLog, HasTheEventsOfARequestWithWhatTheJournalMadeOfIt) {
@@ -182,21 +213,16 @@ TEST_F(AuditLog, BlockingCarriesOutWhatCannotBeRecordedAndReportsIt) {
   EXPECT_NE(fleet_.log_tail("plane", 100'000).find("event=audit.events_lost plugin=log"), std::string::npos);
 }
 
-// A disk that hangs, which a full pipe behaves as, and a webhook that is not there.
+// A disk that hangs, and a webhook that is not there.
 TEST_F(AuditLog, InBatchModeNoRequestWaits) {
-  const std::string pipe = fleet_.path("audit.pipe");
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
-  const int writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
-  const std::string filling(4096, 'x');
-  while (::write(writer, filling.data(), filling.size()) > 0) {
-  }
+  FullPipe pipe{fleet_.path("audit.pipe")};
   std::ofstream{fleet_.path("webhook.yaml")} << R"({"clusters":[{"name":"s","cluster":{"server":"http://127.0.0.1:1"}}],
     "contexts":[{"name":"s","context":{"cluster":"s"}}],"current-context":"s"})";
-  Process& plane = fleet_.serve(
-      "plane", {policy("rules:\n- level: RequestResponse\n"), "--audit-log-path=" + pipe, "--audit-log-mode=batch",
-                "--audit-log-batch-buffer-size=20", "--audit-webhook-config-file=" + fleet_.path("webhook.yaml"),
-                "--audit-webhook-batch-max-size=1", "--audit-webhook-initial-backoff=100ms"});
+  Process& plane =
+      fleet_.serve("plane", {policy("rules:\n- level: RequestResponse\n"), "--audit-log-path=" + pipe.path(),
+                             "--audit-log-mode=batch", "--audit-log-batch-buffer-size=20",
+                             "--audit-webhook-config-file=" + fleet_.path("webhook.yaml"),
+                             "--audit-webhook-batch-max-size=1", "--audit-webhook-initial-backoff=100ms"});
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 50; ++i) {
     ASSERT_EQ(fleet_.api().post(kMaps, json(R"({"metadata":{"name":"m)" + std::to_string(i) + R"("}})")).status, 201);
@@ -210,22 +236,14 @@ TEST_F(AuditLog, InBatchModeNoRequestWaits) {
   }));
   // Nor does the end of the process.
   EXPECT_EQ(plane.terminate(), 0);
-  ::close(reader);
-  ::close(writer);
 }
 
 // In blocking mode those wait that are to be recorded, without a thread: others go on.
 TEST_F(AuditLog, InBlockingModeADiskThatHangsHoldsNothingElse) {
-  const std::string pipe = fleet_.path("audit.pipe");
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
-  const int writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
-  const std::string filling(4096, 'x');
-  while (::write(writer, filling.data(), filling.size()) > 0) {
-  }
+  FullPipe pipe{fleet_.path("audit.pipe")};
   fleet_.serve("plane", {policy("rules:\n- level: Metadata\n  verbs: [create]\n  resources: [{resources: [configmaps]}]"
                                 "\n"),
-                         "--audit-log-path=" + pipe, "--audit-log-mode=blocking"});
+                         "--audit-log-path=" + pipe.path(), "--audit-log-mode=blocking"});
   const std::string waits = R"({"metadata":{"name":"waits"}})";
   for (int i = 0; i < 8; ++i) {  // more than there are worker threads
     EXPECT_EQ(fleet_.api().call("POST", kMaps, waits, {}, std::chrono::milliseconds{300}).status, 0);
@@ -237,14 +255,10 @@ TEST_F(AuditLog, InBlockingModeADiskThatHangsHoldsNothingElse) {
       201);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{10});
   // The disk is back.
-  std::string taken(65536, '\0');
   EXPECT_TRUE(eventually([&] {
-    while (::read(reader, taken.data(), taken.size()) > 0) {
-    }
+    pipe.drain();
     return fleet_.api().get(kMaps + "/waits").status == 200;
   }));
-  ::close(reader);
-  ::close(writer);
 }
 
 TEST_F(AuditLog, WithoutAPolicyThereIsNoneAndAWrongOneIsAnErrorAtTheStart) {

@@ -17,7 +17,6 @@ using Key = std::array<unsigned char, kKeyBytes>;
 Key random_key();
 std::string random_bytes(size_t size);
 
-std::string hex(std::string_view bytes);
 /// HMAC-SHA-256.
 std::string hmac(const Key& key, std::string_view message);
 

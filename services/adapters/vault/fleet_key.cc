@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "events/base/hex.h"
 #include "services/http/private_file.h"
 
 namespace shiplog::vault {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "events/base/base64.h"
+#include "events/base/hex.h"
 #include "events/state/sealed.h"
 #include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/journal_key_store.h"
@@ -102,7 +103,7 @@ struct Vault::Impl {
 
   Result<std::pair<std::string, Key>> make(const ObjectKey& object) {
     const Key key = vault::random_key();
-    const std::string id = vault::hex(vault::random_bytes(16));
+    const std::string id = hex(vault::random_bytes(16));
     SHIPLOG_TRY(store->add(id, object, wrap(fleet, key)));
     cached.emplace(id, key);
     return std::pair{id, key};

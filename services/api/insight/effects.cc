@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "projections/history/history_query.h"
 #include "services/api/insight/attribution.h"
 #include "services/api/insight/render.h"
+#include "services/api/insight/tenant_view.h"
 
 namespace shiplog::api {
 namespace {
@@ -52,7 +54,7 @@ class EffectsWalk {
     return ok();
   }
 
-  Value answer() const {
+  Value answer() {
     Value items = Value::array();
     Value kinds = Value::object();
     int64_t unreadable = 0;
@@ -61,7 +63,7 @@ class EffectsWalk {
       const Effect& effect = effects_[at];
       std::vector<AuditEvent> events;
       for (const AuditEvent& event : effect.entry.events) {
-        if (readable(event)) {
+        if (readable(effect.entry, event)) {
           events.push_back(event);
         } else if (at > 0) {
           ++unreadable;
@@ -86,14 +88,23 @@ class EffectsWalk {
     return answer;
   }
 
-  bool root_is_readable() const {
+  bool root_is_readable() {
     const AuditRow& root = effects_.front().entry;
-    return std::ranges::any_of(root.events, [&](const AuditEvent& event) { return readable(event); });
+    return std::ranges::any_of(root.events, [&](const AuditEvent& event) { return readable(root, event); });
   }
 
  private:
-  bool readable(const AuditEvent& event) const {
-    return !question_.may_read || (!event.subject.empty() && question_.may_read(event.subject));
+  /// Not of a namespace of the same name that was deleted before: its objects belonged to other users.
+  bool readable(const AuditRow& entry, const AuditEvent& event) {
+    if (!question_.may_read) return true;
+    if (event.subject.empty() || !question_.may_read(event.subject)) return false;
+    const bool is_namespace = event.subject.type == type::kNamespace;
+    const auto [found, is_new] = oldest_.try_emplace(is_namespace ? event.subject.name : event.subject.ns);
+    if (is_new) {
+      const auto oldest = oldest_shown(view_, event.subject);
+      if (oldest) found->second = oldest.value();
+    }
+    return found->second && entry.revision >= *found->second;
   }
 
   Value item_of(const Effect& effect, const std::vector<AuditEvent>& events) const {
@@ -208,6 +219,7 @@ class EffectsWalk {
   std::deque<Effect> effects_;
   std::set<std::pair<Offset, ObjectKey>> seen_;
   std::string truncated_;
+  std::map<std::string, std::optional<Revision>> oldest_;  // that is shown, by namespace; nullopt: it cannot be read
 };
 
 }  // namespace

@@ -287,6 +287,27 @@ TEST_F(Effects, LeaveOutWhatTheUserMayNotRead) {
   EXPECT_EQ(refusal.error().message.find("web"), std::string::npos);
 }
 
+TEST_F(Effects, ShowTenantsNothingOfADeletedNamespaceOfTheSameName) {
+  const ObjectKey team{type::kNamespace, "", "team"};
+  const ObjectKey secretive{"configmaps", "team", "secretive"};
+  fleet.create(team);
+  const Written before = request({ObjectCreated{secretive, object_value(secretive)}});
+  decide("binder", before, {ObjectUpdated{secretive, object_value(secretive, "changed")}});
+  request({DeletionRequested{.object = secretive}});
+  request({DeletionRequested{.object = team}});
+  const MayRead tenant = [](const ObjectKey& key) { return key.ns == "team" || key.name == "team"; };
+  EXPECT_EQ(ask(before, {.root = {}, .may_read = tenant})["items"].size(), 2U);
+  fleet.create(team);
+
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  EffectsQuestion question{.root = *must(AuditQuery{view}.at(before.offset))};
+  question.may_read = tenant;
+  const auto refusal = effects_of(view, question);
+  ASSERT_FALSE(refusal);
+  EXPECT_EQ(refusal.error().code, ErrorCode::kForbidden);
+}
+
 // The reason of a refusal may name what another event of the entry is about.
 TEST_F(Effects, OfWhichAPartIsReadableShowNoReason) {
   const Written asked = request({ObjectCreated{kWeb, object_value(kWeb)}});

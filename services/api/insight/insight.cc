@@ -275,7 +275,7 @@ Result<AuditRow> root_of_effects(const InsightRequest& question, const View& vie
                                      " is no longer in the audit trail"};
 }
 
-Result<Value> effects(const InsightRequest& question, const Sources& sources) {
+Result<Value> effects(const InsightRequest& question) {
   EffectsQuestion asked;
   SHIPLOG_TRY(const auto limit, question.number("limit"));
   SHIPLOG_TRY(const auto depth, question.number("depth"));
@@ -288,7 +288,7 @@ Result<Value> effects(const InsightRequest& question, const Sources& sources) {
     if (!duration) return duration.error().context("within");
     asked.within = duration.value();
   }
-  asked.may_read = sources.may_read;
+  if (!question.reader.everything) asked.may_read = question.reader.may_get;
   asked.expired = [until = std::chrono::steady_clock::now() + kEffectsTime] {
     return std::chrono::steady_clock::now() > until;
   };
@@ -495,7 +495,7 @@ bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const
     if (what == "blame") return blame(question);
     if (what == "diff") return difference(question);
     if (what == "chain") return chain(question);
-    if (what == "effects") return effects(question, sources);
+    if (what == "effects") return effects(question);
     if (what == "why") return why(question, sources);
     if (what == "decisions") return decisions(question);
     if (what == "audit") return audit(question);

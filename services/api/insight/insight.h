@@ -15,16 +15,15 @@ namespace shiplog::api {
 ///   history    every version of one object: time, requester, cause, what changed
 ///   blame      who set each field of one object, when and why; `field`: only what is below a path, `status=true`: the
 ///              status too; `limit`: so many versions are examined
-///   diff       what is not the same at two revisions or times, `from` and `to` (now, if it is left out): of one
-///   object,
-///              or without `name` of all of a kind, or of all; `user`: only what this user or service changed
-///   failovers  what was evicted from a cluster and where it went: of one object, or without `kind` of all, by
-///   namespace chain      the entries that led to one object's current version, oldest first, across objects why which
-///   policy and placement an object runs by, what each cluster's verdict was, what it would have
+///   diff       what is not the same at two revisions or times, `from` and `to` (default: now): of one object, or
+///   without
+///              `name` of all of a kind, or of all; `user`: only what this user or service changed
+///   failovers  what was evicted from a cluster and where it went: of one object, or without `kind` of all
+///   chain      the entries that led to one object's current version, oldest first, across objects
+///   why        which policy and placement an object runs by, what each cluster's verdict was, what it would have
 ///              needed, and what holds it up at present
 ///   effects    everything that followed from one entry: `of` is its revision, a time or its id; `limit` entries,
-///   `depth`
-///              steps, `within` a duration
+///              `depth` steps, `within` a duration
 ///   decisions  what services decided about one object, with explanations
 ///   audit      entries, by requester, verb, object, time, refused or not; `format=k8s`: as audit.k8s.io/v1 Events
 ///   events     entries from an offset on, one JSON document a line; with follow=true it continues with new ones
@@ -40,7 +39,7 @@ namespace shiplog::api {
 /// `reader`: what the requester may read. Who may not read everything gets history, blame, diff and why of one object,
 /// as tenant_view.h shows them; the caller has checked that the requester may get that object.
 /// False: the path is not below /shiplog/v1/, and nothing was answered. Errors are answered as metav1.Status.
-/// Blocks on the projection; a followed stream goes on in a thread of its own, and no longer uses `store` once the
+/// Blocks on the projection; a followed stream continues in a thread of its own, and no longer uses `store` once the
 /// writer is closed. Threads: any.
 bool serve_insight(Store& store, const Clock& clock, const std::shared_ptr<const Kinds>& kinds, const Sources& sources,
                    const HttpRequest& request, std::shared_ptr<ResponseWriter> writer,

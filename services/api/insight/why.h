@@ -48,8 +48,6 @@ struct Sources {
   Remedies remedies;
   RoleStates roles;
   ProcessSource process = {};
-  /// Whether the user that asks may get an object: `effects` shows only these. Empty: any.
-  std::function<bool(const ObjectKey&)> may_read = {};
 };
 
 struct WhyQuestion {

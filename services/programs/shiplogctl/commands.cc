@@ -200,9 +200,10 @@ Result<void> blame(ServerConnection& plane, const BlameOptions& options, const O
   }
   to.out << blame_table(answer, to.terminal) << std::flush;
   if (!answer["examinedFrom"].is_null()) {
-    to.err << "notice: only the newest " << options.limit
-           << " versions were examined; --limit=0 examines as many as the "
-           << "server does" << std::endl;
+    to.err << "notice: older versions were not examined; "
+           << (options.limit == 0 ? "the server examines no more at once"
+                                  : "--limit=0 examines as many as the server does")
+           << std::endl;
   }
   return ok();
 }

@@ -7,9 +7,9 @@
 
 namespace shiplog::ctl {
 
-/// A field of CSV: a number or nothing as it stands, a text quoted where RFC 4180 requires it. A text that begins with
-/// =, +, -, @, a tab or a carriage return gets an apostrophe in front: spreadsheets would run it as a formula, and
-/// users choose what their clients call themselves.
+/// A field of CSV: a number unchanged, null as an empty field, a text quoted where RFC 4180 requires it. A text that
+/// begins with =, +, -, @, a tab or a carriage return gets an apostrophe in front: spreadsheets would run it as a
+/// formula, and users choose what their clients call themselves.
 std::string csv_text(std::string_view text);
 /// The fields, each from csv_text() or a number, as a record that ends with CRLF.
 std::string csv_record(const std::vector<std::string>& fields);
