@@ -15,7 +15,7 @@ namespace shiplog::api {
 
 /// What the requester of an answer may read.
 struct InsightReader {
-  bool everything = true;                         ///< by a permission for the path itself
+  bool everything = true;                         ///< by a permission for the path; of effects, for the audit trail
   std::function<bool(const ObjectKey&)> may_get;  ///< `get` for an object; not called if `everything`
 };
 
