@@ -115,8 +115,9 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
   ResponseWriter& writer = *context.writer;
   if (request.method != "GET" && request.method != "HEAD") return false;
   const auto kinds = server->kinds_of(context);
+  const auto elsewhere = server->elsewhere(context);
   if (path == "/") {
-    writer.send(json(200, root_paths(*kinds)));
+    writer.send(json(200, root_paths(*kinds, elsewhere.get())));
     return true;
   }
   if (path == "/version") {
@@ -140,10 +141,10 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
     const bool core = path == "/api";
     if (const auto version = aggregated_version(request.headers.get("Accept"))) {
       cached(request, writer, "application/json;g=apidiscovery.k8s.io;v=" + *version + ";as=APIGroupDiscoveryList",
-             aggregated(*kinds, core, *version));
+             aggregated(*kinds, core, *version, elsewhere.get()));
     } else {
       cached(request, writer, "application/json",
-             core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds));
+             core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds, elsewhere.get()));
     }
     return true;
   }
@@ -154,7 +155,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
     const std::string_view rest = std::string_view{path}.substr(6);
     const size_t slash = rest.find('/');
     if (slash == std::string_view::npos) {
-      document = group(*kinds, rest);
+      document = group(*kinds, rest, elsewhere.get());
     } else if (rest.find('/', slash + 1) == std::string_view::npos) {
       document = resource_list(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
     } else {
@@ -171,7 +172,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
 /// Blocks: what has changed since the last time is written.
 void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   const HttpRequest& request = context->request;
-  const auto kinds = server->kinds_of(*context);
+  const OpenApiDocuments::Described described{server->kinds_of(*context), server->elsewhere(*context)};
   OpenApiDocuments& of_kinds = context->past ? past_documents : documents;
   constexpr std::string_view kThree = "/openapi/v3";
   const bool v2 = request.path == "/openapi/v2";
@@ -183,9 +184,9 @@ void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   }
   const bool single = request.path.starts_with(std::string{kThree} + "/");
   const std::string key = single ? request.path.substr(kThree.size() + 1) : "";
-  const OpenApiDocuments::Ptr document = v2       ? of_kinds.version2(kinds, protobuf)
-                                         : single ? of_kinds.version3(kinds, key)
-                                                  : of_kinds.index(kinds);
+  const OpenApiDocuments::Ptr document = v2       ? of_kinds.version2(described, protobuf)
+                                         : single ? of_kinds.version3(described, key)
+                                                  : of_kinds.index(described);
   if (document == nullptr) {
     return fail(*context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
@@ -319,6 +320,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   reads.serve_path = [weak](const RequestContextPtr& context) {
     const auto self = weak.lock();
     return self == nullptr || self->serve_path(context);
+  };
+  reads.forward = [server = impl->server.get()](const RequestContextPtr& context, const AggregatedVersion& version) {
+    forward_request(server->shared_from_this(), context, version);
   };
   reads.read = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_read(server->shared_from_this(), context);

@@ -73,13 +73,13 @@ TEST(OpenApi, ListsOfAllNamespacesAreWhereOldClientsLookForAKind) {  // kubectl 
 TEST(OpenApi, DocumentsChangeOnlyWithTheirKinds) {  // OA-9
   OpenApiDocuments documents;
   const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());
-  const auto apps = documents.version3(kinds, "apis/apps/v1");
+  const auto apps = documents.version3({kinds}, "apis/apps/v1");
   ASSERT_NE(apps, nullptr);
   const auto fewer = std::make_shared<const Kinds>(kinds->without("works.work.karmada.io"));
-  EXPECT_EQ(documents.version3(fewer, "apis/apps/v1"), apps) << "kept, not written again";
-  EXPECT_NE(documents.index(fewer)->hash, documents.index(kinds)->hash);
-  EXPECT_EQ(documents.version3(kinds, "apis/sofas/v1"), nullptr);
-  EXPECT_NE(documents.version2(kinds, true)->body.size(), documents.version2(fewer, true)->body.size());
+  EXPECT_EQ(documents.version3({fewer}, "apis/apps/v1"), apps) << "kept, not written again";
+  EXPECT_NE(documents.index({fewer})->hash, documents.index({kinds})->hash);
+  EXPECT_EQ(documents.version3({kinds}, "apis/sofas/v1"), nullptr);
+  EXPECT_NE(documents.version2({kinds}, true)->body.size(), documents.version2({fewer}, true)->body.size());
 }
 
 }  // namespace

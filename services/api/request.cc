@@ -71,6 +71,18 @@ Clause parse_clause(std::string_view text) {
 
 }  // namespace
 
+std::optional<VersionPath> parse_version_path(std::string_view path) {
+  constexpr std::string_view kPrefix = "/apis/";
+  if (!path.starts_with(kPrefix)) return std::nullopt;
+  path.remove_prefix(kPrefix.size());
+  const size_t slash = path.find('/');
+  if (slash == 0 || slash == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = path.substr(slash + 1);
+  const std::string_view version = rest.substr(0, rest.find('/'));
+  if (version.empty()) return std::nullopt;
+  return VersionPath{std::string{path.substr(0, slash)}, std::string{version}};
+}
+
 std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   const auto parts = split(path, '/');
   ResourcePath found;

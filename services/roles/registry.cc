@@ -5,6 +5,7 @@
 #include "events/base/check.h"
 #include "events/kinds/kinds.h"
 #include "events/slots.h"
+#include "services/roles/apiservice_availability/role.h"
 #include "services/roles/apiservice_registration/decide.h"
 #include "services/roles/apiservice_registration/role.h"
 #include "services/roles/application_failover/decide.h"
@@ -125,6 +126,9 @@ const RoleEntry kRoles[] = {
        return make_apiservice_registration_role(present(context.kinds, "the kinds are known"));
      },
      decide_api_services, ""},
+    {"apiservice-availability", "api", "the condition Available of APIServices whose group another server answers for",
+     [](const RoleContext& context) { return make_apiservice_availability_role(context.api_availability); }, nullptr,
+     "whether a server answers is outside of the journal"},
     {"kubernetes-service", "api", "the Service `kubernetes` of namespace default, with its Endpoints and EndpointSlice",
      [](const RoleContext& context) { return make_kubernetes_service_role(context.server); }, nullptr,
      "the address of the API server is outside of the journal"},

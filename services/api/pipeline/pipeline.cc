@@ -58,6 +58,37 @@ void forget_credentials(HttpRequest& request) {
 
 Error no_such_path() { return Error{ErrorCode::kNotFound, "the server could not find the requested resource"}; }
 
+/// What another server answers for, with the moment at which it was found.
+struct Elsewhere {
+  std::shared_ptr<const AggregatedVersions> all;
+  const AggregatedVersion* version = nullptr;  ///< nullptr: it is not another server's
+};
+
+Elsewhere elsewhere(const Server& server, const RequestContext& context) {
+  Elsewhere found{server.elsewhere(context)};
+  const auto path = parse_version_path(context.request.path);
+  if (found.all != nullptr && path) found.version = found.all->find(path->group, path->version);
+  return found;
+}
+
+/// A request that another server answers, whose body is passed on as it is.
+StageResult<void> prepare_forwarded(const Server& server, RequestContext& draft, std::string body) {
+  if (draft.produced != nullptr) {
+    return Error{ErrorCode::kMethodNotAllowed,
+                 "a produced request cannot be about " + draft.request.path + ": another server serves it"};
+  }
+  SHIPLOG_TRY(draft.large, limit_large(server, draft.user, body.size()));
+  draft.body = std::move(body);
+  return ok();
+}
+
+void forward(const Server& server, const ReadHandlers& reads, const AggregatedVersion& version, RequestContext draft,
+             std::string body) {
+  auto prepared = prepare_forwarded(server, draft, std::move(body));
+  if (!prepared) return reject(server, draft, prepared.error());
+  reads.forward(std::make_shared<const RequestContext>(std::move(draft)), version);
+}
+
 /// A resource that is not served here: 404, or, if an APIService names another server for it, 503 with the reason.
 Error unserved(const Server& server, const ResourcePath& path) {
   const Error missing = no_such_path();
@@ -70,10 +101,14 @@ Error unserved(const Server& server, const ResourcePath& path) {
                                             "\", and this server does not pass requests on to services"};
 }
 
-awaitable<void> reject_unserved(const Server& server, const RequestContext& context, Lane& lane) {
+/// Forwards the request after all if its APIService was only just registered, through another API server.
+awaitable<void> reject_unserved(const Server& server, const ReadHandlers& reads, const RequestContext& context,
+                                const std::string& body, Lane& lane) {
   if (context.path.group.empty()) co_return reject(server, context, no_such_path());
   auto caught_up = co_await when_current(server.objects.record(), lane);
   if (!caught_up) co_return reject(server, context, caught_up.error());
+  const Elsewhere other = elsewhere(server, context);
+  if (other.version != nullptr) co_return forward(server, reads, *other.version, context, body);
   reject(server, context, unserved(server, context.path));
 }
 
@@ -206,6 +241,9 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   auto slot = limit(server, draft.user, draft.request, draft.writer);
   if (!slot) co_return reject(server, draft, slot.error());
   draft.writer = std::move(slot).value();
+  if (const Elsewhere other = past.value() ? Elsewhere{} : elsewhere(server, draft); other.version != nullptr) {
+    co_return forward(server, *reads, *other.version, std::move(draft), std::move(body));
+  }
   auto well_formed = check_request(draft.request);
   if (!well_formed) co_return reject(server, draft, well_formed.error());
 
@@ -236,7 +274,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (draft.audit != nullptr) draft.audit->resolved(draft, body, draft.request.headers.get("Content-Type"));
   const auto context = std::make_shared<const RequestContext>(std::move(draft));
   if (context->kind == nullptr) {
-    co_await reject_unserved(server, *context, lane);
+    co_await reject_unserved(server, *reads, *context, body, lane);
     co_return;
   }
   if (is_read(*context)) co_return reads->read(context);

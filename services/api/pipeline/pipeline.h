@@ -14,6 +14,8 @@ struct ReadHandlers {
   std::function<bool(const RequestContextPtr&)> serve_path;
   /// get, list and watch.
   std::function<void(const RequestContextPtr&)> read;
+  /// What other servers answer for (Server::elsewhere).
+  std::function<void(const RequestContextPtr&, const AggregatedVersion&)> forward;
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.

@@ -9,6 +9,7 @@
 #include "events/base/random.h"
 #include "events/base/time.h"
 #include "services/adapters/vault/vault.h"
+#include "services/api/aggregation/aggregated_versions.h"
 #include "services/api/auth/reviews.h"
 #include "services/api/concurrency_limiter.h"
 #include "services/api/deadlines.h"
@@ -31,6 +32,7 @@ class NoteSigner;
 namespace shiplog::api {
 
 class Access;
+class Aggregation;
 class Auditor;
 class ServiceAllocator;
 class TokenSigner;
@@ -53,6 +55,8 @@ struct ServerOptions {
   TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
   Auditor* auditor = nullptr;     ///< may be nullptr: there is no audit log besides the journal
   std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
+  /// The servers of APIServices; may be nullptr: no requests are passed on to them.
+  Aggregation* aggregation = nullptr;
   Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
@@ -101,6 +105,8 @@ struct Server : std::enable_shared_from_this<Server> {
   UtcMillis time_of(const RequestContext& context) const {
     return context.past ? context.past->past->time : options.clock->now();
   }
+  /// What other servers answer for; nullptr: nothing, as for a request about the past.
+  std::shared_ptr<const AggregatedVersions> elsewhere(const RequestContext& context) const;
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
   ReviewSources review_sources() const { return {options.access, token_sources()}; }
   /// Calls on behalf of the request.

@@ -42,7 +42,7 @@ void warn_of_preserved_state(const Value& failover, std::vector<std::string>& wa
 }
 
 /// Kinds and fields that are stored and served, but that no role acts on yet: their author is warned.
-std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& object) {
+std::vector<std::string> idle_part_warnings(const Server& server, const Kind& kind, const Value& object) {
   std::vector<std::string> warnings;
   static const std::map<std::string, const char*> kIdle = {
       {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
@@ -61,7 +61,8 @@ std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& objec
     warnings.push_back(kind.kind + " is stored, but this version does not act on it: " + idle->second);
   }
   const Value& spec = object["spec"];
-  if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null()) {
+  const bool forwards = server.options.aggregation != nullptr;
+  if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null() && !forwards) {
     warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
   }
   const auto warn = [&](bool set, const char* field, const char* instead) {
@@ -129,7 +130,7 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
                                    Proposal proposal) {
   auto object = admitted(server, context, write, proposal);
   if (!object) return refused_by_admission(context, proposal, std::move(object).error());
-  std::ranges::move(idle_part_warnings(*context.kind, object.value()), std::back_inserter(proposal.warnings));
+  std::ranges::move(idle_part_warnings(server, *context.kind, object.value()), std::back_inserter(proposal.warnings));
   proposal.object = std::move(object).value();
   if (auto error = refuse_object(server, context, write, proposal)) {
     return refused(context, proposal, std::move(*error));

@@ -336,8 +336,29 @@ class ServeCommand {
         ->check(CLI::Validator{
             [](std::string& text) { return is_ip_address(text) ? std::string{} : "not an IP address: " + text; },
             "IP"});
+    add_front_proxy_options();
     command_.add_flag("--anonymous-auth", options_.anonymous,
                       "Accept requests without credentials as system:anonymous, with the permissions that roles grant");
+  }
+
+  void add_front_proxy_options() {
+    FrontProxyOptions& proxy = options_.front_proxy;
+    command_
+        .add_option("--proxy-client-cert-file", proxy.client_certificate_file,
+                    "The client certificate with which requests are forwarded to the servers of APIServices [one that "
+                    "is made in KEYS-DIR/pki]")
+        ->type_name("FILE");
+    command_.add_option("--proxy-client-key-file", proxy.client_key_file, "Its key")->type_name("FILE");
+    command_
+        .add_option("--requestheader-client-ca-file", proxy.authority_file,
+                    "The authority that has signed it, which these servers are told to trust; this server itself "
+                    "accepts no X-Remote headers")
+        ->type_name("FILE");
+    command_
+        .add_option("--requestheader-allowed-names", proxy.allowed_names,
+                    "Common names of certificates by which they may trust it [any]")
+        ->delimiter(',')
+        ->type_name("NAME,...");
   }
 
   void add_decision_options() {

@@ -69,6 +69,11 @@ std::vector<DecisionStep> start_up_steps(StartUp start, const Clock& clock) {
       {"namespaces", decide_namespaces}};
   if (!start.server) return steps;
   steps.push_back({"access", decide_access});
+  if (start.extension_authentication) {
+    steps.push_back({"extension-authentication", [own = *start.extension_authentication](const State& state) {
+                       return decide_extension_authentication(state, own);
+                     }});
+  }
   steps.push_back({"apiservices", [&clock](const State& state) {
                      return apiservice_registration::decide(state, clock.now(), Kinds::compiled());
                    }});

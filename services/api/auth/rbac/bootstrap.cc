@@ -159,6 +159,18 @@ Value object_of(const BootstrapRole& role) {
   return object;
 }
 
+/// What an aggregated server is bound to, to learn whose X-Remote headers it may trust.
+std::pair<ObjectKey, Value> extension_authentication_reader() {
+  ObjectKey key{rbac::kRole, "kube-system", "extension-apiserver-authentication-reader"};
+  Value object = Value::object({{"apiVersion", std::string{rbac::kGroup} + "/v1"}, {"kind", "Role"}});
+  object.set("metadata", metadata(key.name, false));
+  object.edit("metadata").set("namespace", key.ns);
+  Rule rule = on(kRead, "", "configmaps");
+  rule.resource_names = {"extension-apiserver-authentication"};
+  object.set("rules", to_value(Rules{rule}));
+  return {std::move(key), std::move(object)};
+}
+
 Value binding_of(const char* role, const std::vector<const char*>& groups) {
   Value object = Value::object({{"apiVersion", std::string{rbac::kGroup} + "/v1"}, {"kind", "ClusterRoleBinding"}});
   object.set("metadata", metadata(role, false));
@@ -183,6 +195,7 @@ std::vector<std::pair<ObjectKey, Value>> make() {
   for (const auto& [name, role] : made) {
     objects.emplace_back(ObjectKey{rbac::kClusterRole, "", name.name}, role.value);
   }
+  objects.push_back(extension_authentication_reader());
   const auto bind = [&](const char* role, const std::vector<const char*>& groups) {
     objects.emplace_back(ObjectKey{rbac::kClusterRoleBinding, "", role}, binding_of(role, groups));
   };
