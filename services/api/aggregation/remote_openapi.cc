@@ -1,6 +1,7 @@
 #include "services/api/aggregation/remote_openapi.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -78,6 +79,12 @@ class Cleaner {
     }
   }
 
+  static void keep_texts(Value& of, std::initializer_list<const char*> fields) {
+    for (const char* field : fields) {
+      if (!of[field].is_string()) of.erase(field);
+    }
+  }
+
   Value schema(const Value& from) const {
     if (const Value* reference = from.find("$ref")) {
       const std::string_view text = reference->as_string();
@@ -86,6 +93,8 @@ class Cleaner {
     }
     Value to = from.is_object() ? from : Value::object();
     keep_own_kinds(to);
+    keep_texts(to, {"description", "format"});
+    if (!to["required"].is_array()) to.erase("required");
     static constexpr std::string_view kTypes[] = {"array", "boolean", "integer", "number", "object", "string"};
     if (std::ranges::find(kTypes, from["type"].as_string()) == std::end(kTypes)) to.erase("type");
     if (from["type"].as_string() == "array" && !from["items"].is_object()) to.erase("type");
@@ -104,16 +113,28 @@ class Cleaner {
     return to;
   }
 
+  Value parameters(const Value& from) const {
+    Value to = Value::array();
+    for (Value parameter : from.items()) {
+      keep_texts(parameter, {"name", "in", "type"});
+      if (parameter.contains("schema")) parameter.set("schema", schema(parameter["schema"]));
+      to.push_back(std::move(parameter));
+    }
+    return to;
+  }
+
   Value path_item(const Value& from) const {
-    Value to = from;
+    Value to = Value::object();
     for (const auto& member : from.members()) {
-      if (!member.value.is_object()) continue;  // the parameters
+      if (member.key() == "parameters") {
+        to.set(member.key(), parameters(member.value));
+        continue;
+      }
       Value operation = member.value;
       keep_own_kinds(operation);
-      for (Value& parameter : operation.edit("parameters").edit_items()) {
-        if (parameter.contains("schema")) parameter.set("schema", schema(parameter["schema"]));
-      }
+      operation.set("parameters", parameters(operation["parameters"]));
       Value& answer = operation.edit("responses").edit("200");
+      keep_texts(answer, {"description"});
       answer.set("schema", schema(answer["schema"]));
       to.set(member.key(), std::move(operation));
     }
