@@ -16,6 +16,8 @@ struct ReadHandlers {
   std::function<void(const RequestContextPtr&)> read;
   /// What other servers answer for (Server::elsewhere).
   std::function<void(const RequestContextPtr&, const AggregatedVersion&)> forward;
+  /// Paths below clusters/NAME/proxy; empty: there is no cluster proxy.
+  std::function<void(const RequestContextPtr&)> proxy;
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.

@@ -17,6 +17,7 @@
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
+#include "services/adapters/members/member_clients.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/vault.h"
@@ -142,6 +143,8 @@ class ControlPlane {
     });
     feed_publisher_.reset();
     members_io_.reset();
+    proxied_members_.clear();
+    proxy_io_.reset();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
   }
@@ -208,6 +211,7 @@ class ControlPlane {
                          .random = &random_,
                          .vault = vault_.get()});
     record_->replica().add_observer(addresses_);
+    if (serves_api()) observe_members();
     cluster_metrics_ = std::make_unique<ClusterMetrics>(has_role("collector"));
     record_->replica().add_observer(*cluster_metrics_);
     record_->replica().add_observer(decision_metrics_);
@@ -224,6 +228,16 @@ class ControlPlane {
     upkeep_->observe(*record_, *ephemera_, loop_);
   }
 
+  /// What requests of users to members are sent through.
+  void observe_members() {
+    proxy_io_ = std::make_shared<IoThreads>(2);
+    proxied_members_.configure({.io = proxy_io_,
+                                .open = [this](Value value) { return open_sealed(std::move(value)); },
+                                .user_agent = kUserAgent,
+                                .denied_networks = options_.denied_networks});
+    record_->replica().add_observer(proxied_members_);
+  }
+
   /// The state that the record was restored with.
   void load(const State& state) {
     interpreter::run_scripts_elsewhere(scripts_.get());
@@ -233,6 +247,7 @@ class ControlPlane {
     cluster_metrics_->load(state);
     webhooks_.load(state);
     if (aggregation_) aggregation_->load(state);
+    if (serves_api()) proxied_members_.load(state);
   }
 
   void on_caught_up() {
@@ -510,6 +525,7 @@ class ControlPlane {
     api.remedies = placement_remedies;
     api.revision_views = true;
     api.addresses = &addresses_;
+    api.members = &proxied_members_;
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
     api.process = [this] { return process_figures(); };
@@ -567,6 +583,8 @@ class ControlPlane {
   api::Webhooks webhooks_;
   Identity identity_;      ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
+  std::shared_ptr<IoThreads> proxy_io_;
+  MemberClients proxied_members_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::unique_ptr<JournalStack> record_, ephemera_;
