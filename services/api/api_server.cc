@@ -19,6 +19,7 @@
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/pod_actions.h"
 #include "services/api/proof/proof.h"
 #include "services/api/reads.h"
 #include "services/api/sql/sql_service.h"
@@ -115,6 +116,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
   ResponseWriter& writer = *context.writer;
   if (request.method != "GET" && request.method != "HEAD") return false;
   const auto kinds = server->kinds_of(context);
+  const bool pod_actions = server->options.pod_actions != nullptr;
   if (path == "/") {
     writer.send(json(200, root_paths(*kinds)));
     return true;
@@ -140,7 +142,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
     const bool core = path == "/api";
     if (const auto version = aggregated_version(request.headers.get("Accept"))) {
       cached(request, writer, "application/json;g=apidiscovery.k8s.io;v=" + *version + ";as=APIGroupDiscoveryList",
-             aggregated(*kinds, core, *version));
+             aggregated(*kinds, core, *version, pod_actions));
     } else {
       cached(request, writer, "application/json",
              core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds));
@@ -149,7 +151,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
   }
   Value document;
   if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
-    document = resource_list(*kinds, "", std::string_view{path}.substr(5));
+    document = resource_list(*kinds, "", std::string_view{path}.substr(5), pod_actions);
   } else if (path.starts_with("/apis/")) {
     const std::string_view rest = std::string_view{path}.substr(6);
     const size_t slash = rest.find('/');
@@ -322,6 +324,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   };
   reads.read = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_read(server->shared_from_this(), context);
+  };
+  reads.pod_action = [server = impl->server.get()](const RequestContextPtr& context) {
+    serve_pod_action(server->shared_from_this(), context);
   };
   impl->pipeline = std::make_unique<Pipeline>(impl->server, std::move(reads), inline_executor());
 

@@ -60,7 +60,7 @@ struct Subresource {
   Value verbs;
 };
 
-std::vector<Subresource> subresources_of(const Kind& kind) {
+std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
   std::vector<Subresource> found;
   if (kind.has_status) {
     found.push_back({"status", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
@@ -72,6 +72,13 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
   if (kind.type() == "pods") {
     found.push_back({"binding", "", "v1", "Binding", Value::array({"create"})});
     found.push_back({"eviction", "policy", "v1", "Eviction", Value::array({"create"})});
+    if (pod_actions) {
+      const Value begun = Value::array({"create", "get"});
+      found.push_back({"attach", "", "v1", "PodAttachOptions", begun});
+      found.push_back({"exec", "", "v1", "PodExecOptions", begun});
+      found.push_back({"log", "", "v1", "Pod", Value::array({"get"})});
+      found.push_back({"portforward", "", "v1", "PodPortForwardOptions", begun});
+    }
   }
   if (kind.type() == "certificatesigningrequests.certificates.k8s.io") {
     found.push_back({"approval", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
@@ -140,7 +147,7 @@ Value group(const Kinds& kinds, std::string_view name) {
   return {};
 }
 
-Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version) {
+Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version, bool pod_actions) {
   Value::Array resources;
   for (const KindPtr& kind : kinds.all()) {
     if (kind->group != group || kind->version != version) continue;
@@ -152,7 +159,7 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
     if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
     if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
     resources.push_back(std::move(resource));
-    for (const Subresource& sub : subresources_of(*kind)) {
+    for (const Subresource& sub : subresources_of(*kind, pod_actions)) {
       Value element = Value::object({{"name", kind->plural + "/" + sub.name},
                                      {"singularName", ""},
                                      {"namespaced", kind->namespaced},
@@ -179,7 +186,7 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
                         {"resources", Value::array(std::move(resources))}});
 }
 
-Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
+Value aggregated(const Kinds& kinds, bool core, std::string_view version, bool pod_actions) {
   Value::Array items;
   for (const Group& api_group : groups_of(kinds)) {
     if (api_group.name.empty() != core) continue;
@@ -199,7 +206,7 @@ Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
         if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
         if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
         Value::Array subs;
-        for (const Subresource& sub : subresources_of(*kind)) {
+        for (const Subresource& sub : subresources_of(*kind, pod_actions)) {
           subs.push_back(Value::object({{"subresource", sub.name},
                                         {"responseKind", response_kind(sub.group, sub.version, sub.kind)},
                                         {"verbs", sub.verbs}}));

@@ -14,6 +14,8 @@ struct ReadHandlers {
   std::function<bool(const RequestContextPtr&)> serve_path;
   /// get, list and watch.
   std::function<void(const RequestContextPtr&)> read;
+  /// log, exec, attach and portforward of a pod, if the server has ServerOptions::pod_actions.
+  std::function<void(const RequestContextPtr&)> pod_action;
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.
