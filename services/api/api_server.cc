@@ -20,6 +20,7 @@
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/pod_actions.h"
 #include "services/api/proof/proof.h"
 #include "services/api/proxy/member_proxy.h"
 #include "services/api/reads.h"
@@ -119,6 +120,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
   if (request.method != "GET" && request.method != "HEAD") return false;
   const auto kinds = server->kinds_of(context);
   const auto elsewhere = server->elsewhere(context);
+  const bool pod_actions = server->options.pod_actions != nullptr;
   if (path == "/") {
     writer.send(json(200, root_paths(*kinds, elsewhere.get())));
     return true;
@@ -144,7 +146,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
     const bool core = path == "/api";
     if (const auto version = aggregated_version(request.headers.get("Accept"))) {
       cached(request, writer, "application/json;g=apidiscovery.k8s.io;v=" + *version + ";as=APIGroupDiscoveryList",
-             aggregated(*kinds, core, *version, elsewhere.get()));
+             aggregated(*kinds, core, *version, elsewhere.get(), pod_actions));
     } else {
       cached(request, writer, "application/json",
              core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds, elsewhere.get()));
@@ -153,7 +155,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
   }
   Value document;
   if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
-    document = resource_list(*kinds, "", std::string_view{path}.substr(5));
+    document = resource_list(*kinds, "", std::string_view{path}.substr(5), pod_actions);
   } else if (path.starts_with("/apis/")) {
     const std::string_view rest = std::string_view{path}.substr(6);
     const size_t slash = rest.find('/');
@@ -345,6 +347,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     const auto proxy = std::make_shared<MemberProxy>(impl->server, std::move(here));
     reads.proxy = [proxy](const RequestContextPtr& context) { proxy->serve(context); };
   }
+  reads.pod_action = [server = impl->server.get()](const RequestContextPtr& context) {
+    serve_pod_action(server->shared_from_this(), context);
+  };
   impl->pipeline = std::make_unique<Pipeline>(impl->server, std::move(reads), inline_executor());
 
   HttpServer::Options http = own.http;

@@ -52,11 +52,10 @@ void add_remote(std::vector<Group>& groups, const AggregatedVersions& remote) {
       continue;
     }
     const auto before = std::ranges::find_if(known->versions, [&](const Version& version) {
-      const int64_t priority =
-          version.remote != nullptr
-              ? version.remote->api.version_priority
-              : priority_in(remote.local_version_priorities, version.name + "." + known->name,
-                            known->builtin ? kBuiltinVersionPriority : kDefinedVersionPriority);
+      const int64_t priority = version.remote != nullptr
+                                   ? version.remote->api.version_priority
+                                   : priority_in(remote.local_version_priorities, version.name + "." + known->name,
+                                                 known->builtin ? kBuiltinVersionPriority : kDefinedVersionPriority);
       return priority < each.api.version_priority;
     });
     known->versions.insert(before, Version{each.api.version, &each});
@@ -109,7 +108,7 @@ struct Subresource {
   Value verbs;
 };
 
-std::vector<Subresource> subresources_of(const Kind& kind) {
+std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
   std::vector<Subresource> found;
   if (kind.has_status) {
     found.push_back({"status", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
@@ -121,6 +120,13 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
   if (kind.type() == "pods") {
     found.push_back({"binding", "", "v1", "Binding", Value::array({"create"})});
     found.push_back({"eviction", "policy", "v1", "Eviction", Value::array({"create"})});
+    if (pod_actions) {
+      const Value begun = Value::array({"create", "get"});
+      found.push_back({"attach", "", "v1", "PodAttachOptions", begun});
+      found.push_back({"exec", "", "v1", "PodExecOptions", begun});
+      found.push_back({"log", "", "v1", "Pod", Value::array({"get"})});
+      found.push_back({"portforward", "", "v1", "PodPortForwardOptions", begun});
+    }
   }
   if (kind.type() == "certificatesigningrequests.certificates.k8s.io") {
     found.push_back({"approval", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
@@ -136,7 +142,7 @@ Value response_kind(const std::string& group, const std::string& version, const 
 }
 
 /// A kind in aggregated discovery.
-Value resource_here(const Kind& kind) {
+Value resource_here(const Kind& kind, bool pod_actions) {
   Value resource = Value::object({{"resource", kind.plural},
                                   {"responseKind", response_kind(kind.group, kind.version, kind.kind)},
                                   {"scope", kind.namespaced ? "Namespaced" : "Cluster"},
@@ -145,7 +151,7 @@ Value resource_here(const Kind& kind) {
   if (!kind.short_names.empty()) resource.set("shortNames", text_array(kind.short_names));
   if (!kind.categories.empty()) resource.set("categories", text_array(kind.categories));
   Value::Array subs;
-  for (const Subresource& sub : subresources_of(kind)) {
+  for (const Subresource& sub : subresources_of(kind, pod_actions)) {
     subs.push_back(Value::object({{"subresource", sub.name},
                                   {"responseKind", response_kind(sub.group, sub.version, sub.kind)},
                                   {"verbs", sub.verbs}}));
@@ -154,10 +160,10 @@ Value resource_here(const Kind& kind) {
   return resource;
 }
 
-Value version_here(const Kinds& kinds, const std::string& group, const std::string& version) {
+Value version_here(const Kinds& kinds, const std::string& group, const std::string& version, bool pod_actions) {
   Value::Array resources;
   for (const KindPtr& kind : kinds.all()) {
-    if (kind->group == group && kind->version == version) resources.push_back(resource_here(*kind));
+    if (kind->group == group && kind->version == version) resources.push_back(resource_here(*kind, pod_actions));
   }
   if (group.empty()) {
     resources.push_back(Value::object({{"resource", "bindings"},
@@ -235,7 +241,7 @@ Value group(const Kinds& kinds, std::string_view name, const AggregatedVersions*
   return {};
 }
 
-Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version) {
+Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version, bool pod_actions) {
   Value::Array resources;
   for (const KindPtr& kind : kinds.all()) {
     if (kind->group != group || kind->version != version) continue;
@@ -247,7 +253,7 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
     if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
     if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
     resources.push_back(std::move(resource));
-    for (const Subresource& sub : subresources_of(*kind)) {
+    for (const Subresource& sub : subresources_of(*kind, pod_actions)) {
       Value element = Value::object({{"name", kind->plural + "/" + sub.name},
                                      {"singularName", ""},
                                      {"namespaced", kind->namespaced},
@@ -274,13 +280,14 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
                         {"resources", Value::array(std::move(resources))}});
 }
 
-Value aggregated(const Kinds& kinds, bool core, std::string_view version, const AggregatedVersions* remote) {
+Value aggregated(const Kinds& kinds, bool core, std::string_view version, const AggregatedVersions* remote,
+                 bool pod_actions) {
   Value::Array items;
   for (const Group& group : groups_of(kinds, remote)) {
     if (group.name.empty() != core) continue;
     Value::Array versions;
     for (const Version& each : group.versions) {
-      versions.push_back(each.remote == nullptr ? version_here(kinds, group.name, each.name)
+      versions.push_back(each.remote == nullptr ? version_here(kinds, group.name, each.name, pod_actions)
                                                 : version_elsewhere(*each.remote));
     }
     Value item = Value::object({{"versions", Value::array(std::move(versions))}});

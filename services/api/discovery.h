@@ -22,11 +22,13 @@ Value root_paths(const Kinds& kinds, const AggregatedVersions* remote = nullptr)
 Value group_list(const Kinds& kinds, const AggregatedVersions* remote = nullptr);
 /// GET /apis/GROUP (DISC-3); null: unknown.
 Value group(const Kinds& kinds, std::string_view name, const AggregatedVersions* remote = nullptr);
-/// GET /api/v1 and /apis/GROUP/VERSION (DISC-4); null: unknown.
-Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version);
+/// GET /api/v1 and /apis/GROUP/VERSION (DISC-4); null: unknown. `pod_actions`: pods have log, exec, attach and
+/// portforward.
+Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version, bool pod_actions = false);
 /// The aggregated form (DISC-7, DISC-8) of /api (`core`) or /apis; `version` is "v2" or "v2beta1". What another server
 /// serves is as it was when that one last answered, and stale if it does not answer now.
-Value aggregated(const Kinds& kinds, bool core, std::string_view version, const AggregatedVersions* remote = nullptr);
+Value aggregated(const Kinds& kinds, bool core, std::string_view version, const AggregatedVersions* remote = nullptr,
+                 bool pod_actions = false);
 /// Which aggregated version an Accept header requests before the plain form; nullopt: none that is served.
 std::optional<std::string> aggregated_version(std::string_view accept);
 

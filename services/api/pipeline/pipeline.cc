@@ -11,6 +11,7 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/pod_actions.h"
 #include "services/api/proxy/proxy_path.h"
 #include "services/runtime/log.h"
 
@@ -292,6 +293,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
     co_await reject_unserved(server, *reads, *context, body, lane);
     co_return;
   }
+  if (is_pod_action(context->kind->type(), context->path.subresource)) co_return reads->pod_action(context);
   if (is_read(*context)) co_return reads->read(context);
   if (context->produced != nullptr && context->kind->ephemeral) {
     co_return reject(server, *context, not_produced(*context));

@@ -83,6 +83,8 @@ struct ServerOptions {
   std::function<bool(const RequestContextPtr&)> requests;
   /// Judges new pods by the ResourceQuotas of their namespace; may be empty: quotas do not limit them. Threads: any.
   std::function<PodAdmission(const Value& pod, const std::vector<Value>& quotas)> admit_pod;
+  /// Serves log, exec, attach and portforward of a pod; empty: this server has no nodes. Called on a worker.
+  std::function<void(const RequestContextPtr&, const Value& pod, const StoredObjects&)> pod_actions;
   /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
   std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
 };
