@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "events/state/object.h"
+#include "services/api/auth/rbac/agent_access.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
@@ -90,7 +91,7 @@ std::string owned_part(const ObjectKey& key, const Value& old, const Value& obje
 std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                   const Value& object) {
   const std::string part = owned_part(key, old, object);
-  if (part.empty() || manages(policy, user, key)) return std::nullopt;
+  if (part.empty() || reports_own_work(user, key, old, object) || manages(policy, user, key)) return std::nullopt;
   const std::string resource = resource_of(key.type);
   return forbidden(StatusDetails{kGroup, "", resource, key.name},
                    part + " is written by the control plane; users need the verb \"" + kManageVerb + "\" on " +
