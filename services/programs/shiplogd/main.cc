@@ -13,6 +13,7 @@
 #include "events/base/quantity.h"
 #include "services/adapters/sandbox/child.h"
 #include "services/programs/shiplogd/advertise.h"
+#include "services/programs/shiplogd/agent_command.h"
 #include "services/programs/shiplogd/audit_options.h"
 #include "services/programs/shiplogd/command_options.h"
 #include "services/programs/shiplogd/estimator_command.h"
@@ -463,6 +464,7 @@ int run(std::vector<std::string> words) {
   auto* roles_command = app.add_subcommand("roles", "Print the roles that --roles knows, one a line");
   EstimatorCommand estimator_command{app, config};
   MemberCommand member_command{app, config};
+  AgentCommand agent_command{app, config};
 
   std::ranges::transform(words, words.begin(), with_dashes);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
@@ -480,6 +482,7 @@ int run(std::vector<std::string> words) {
   block_signals();
   allow_open_files();
   if (serve_command.parsed()) return serve_command.run();
+  if (agent_command.parsed()) return agent_command.run();
   if (estimator_command.parsed()) return estimator_command.run();
   return member_command.run();
 }

@@ -236,18 +236,4 @@ std::optional<Error> refuse_agent_write(const ClusterIds& clusters, const User& 
   return refusal(key, problem);
 }
 
-bool reports_own_work(const User& user, const ObjectKey& key, const Value& old, const Value& object) {
-  const auto cluster = agent_identity::cluster_of(user.name);
-  if (!cluster || key.type != type::kWork || key.ns != execution_space(*cluster) || old.is_null()) return false;
-  if (object.is_null()) return true;
-  const auto rest = [](Value work) {
-    work.erase("status");
-    for (const char* field : {"finalizers", "resourceVersion", "managedFields", "generation"}) {
-      work.edit("metadata").erase(field);
-    }
-    return work;
-  };
-  return rest(old) == rest(object);
-}
-
 }  // namespace shiplog::api

@@ -39,7 +39,4 @@ std::optional<Error> refuse_agent_write(const ClusterIds& clusters, const User& 
 /// The user is the RBAC generator: refuse_agent_write() says which roles it writes, instead of escalation().
 bool is_rbac_generator(const User& user);
 
-/// An agent's write to a Work of its own cluster that changes its status and finalizers only, or deletes it.
-bool reports_own_work(const User& user, const ObjectKey& key, const Value& old, const Value& object);
-
 }  // namespace shiplog::api
