@@ -21,12 +21,19 @@ class ImpersonationRights : public ::testing::Test {
   }
   /// `kubectl auth whoami` in the member with the impersonator's token.
   Ran as_impersonator(const std::string& member, std::vector<std::string> who) {
-    const Value secret = fleet_.api().get("/api/v1/namespaces/karmada-cluster/secrets/" + member + "-impersonator").json;
+    const Value secret =
+        fleet_.api().get("/api/v1/namespaces/karmada-cluster/secrets/" + member + "-impersonator").json;
     const std::string token = base64_decode(secret["data"]["token"].as_string()).value_or("");
     const std::string url =
         fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, member);
-    std::vector<std::string> words{"--kubeconfig=/dev/null", "--server=" + url, "--token=" + token,
-                                   "--insecure-skip-tls-verify=true", "auth", "whoami", "-o", "name"};
+    std::vector<std::string> words{"--kubeconfig=/dev/null",
+                                   "--server=" + url,
+                                   "--token=" + token,
+                                   "--insecure-skip-tls-verify=true",
+                                   "auth",
+                                   "whoami",
+                                   "-o",
+                                   "name"};
     words.insert(words.end(), who.begin(), who.end());
     return fleet_.kubectl(words);
   }
@@ -52,9 +59,8 @@ TEST_F(ImpersonationRights, TheImpersonatorActsAsThoseWhoMayUseTheProxyAndAsNobo
   EXPECT_FALSE(permitted("m1", {"--as=system:serviceaccount:ci:other"}));
   EXPECT_FALSE(permitted("m1", {"--as=alice", "--as-uid=7"}));
   EXPECT_FALSE(permitted("m2", {"--as=alice"})) << "the role names m1";
-  EXPECT_TRUE(eventually([&] {
-    return events_of("m1").find("SyncImpersonationConfigSucceed") != std::string::npos;
-  })) << events_of("m1");
+  EXPECT_TRUE(eventually([&] { return events_of("m1").find("SyncImpersonationConfigSucceed") != std::string::npos; }))
+      << events_of("m1");
 
   fleet_.kubectl_ok({"delete", "clusterrolebinding", "m1-proxy"});
   EXPECT_TRUE(eventually([&] { return !permitted("m1", {"--as=alice"}); })) << "what is revoked here is revoked there";

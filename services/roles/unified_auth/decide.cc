@@ -16,10 +16,10 @@ namespace {
 constexpr const char* kRbacVersion = "rbac.authorization.k8s.io/v1";
 
 Value manifest_of(const char* kind) {
-  return Value::object({{"apiVersion", kRbacVersion},
-                        {"kind", kind},
-                        {"metadata", Value::object({{"name", kImpersonator},
-                                                    {"labels", Value::object({{label::kSystem, "true"}})}})}});
+  return Value::object(
+      {{"apiVersion", kRbacVersion},
+       {"kind", kind},
+       {"metadata", Value::object({{"name", kImpersonator}, {"labels", Value::object({{label::kSystem, "true"}})}})}});
 }
 
 Value cluster_role(const ProxyGrants& grants, const std::string& cluster) {
@@ -30,8 +30,7 @@ Value cluster_role(const ProxyGrants& grants, const std::string& cluster) {
 
 Value cluster_role_binding(const Value& cluster) {
   Value binding = manifest_of("ClusterRoleBinding");
-  binding.set("roleRef",
-              Value::object({{"apiGroup", rbac::kGroup}, {"kind", "ClusterRole"}, {"name", kImpersonator}}));
+  binding.set("roleRef", Value::object({{"apiGroup", rbac::kGroup}, {"kind", "ClusterRole"}, {"name", kImpersonator}}));
   binding.set("subjects",
               Value::array({Value::object({{"kind", "ServiceAccount"},
                                            {"name", kImpersonator},
@@ -65,9 +64,10 @@ Value work_around(Value manifest, const ObjectKey& work, const Value& cluster, c
                                                                {"kind", "Cluster"},
                                                                {"name", cluster["metadata"]["name"]},
                                                                {"uid", uid_of(cluster)}})}));
-  rendered.set("spec", Value::object({{"suspendDispatching", false},
-                                      {"preserveResourcesOnDeletion", false},
-                                      {"workload", Value::object({{"manifests", Value::array({std::move(manifest)})}})}}));
+  rendered.set("spec",
+               Value::object({{"suspendDispatching", false},
+                              {"preserveResourcesOnDeletion", false},
+                              {"workload", Value::object({{"manifests", Value::array({std::move(manifest)})}})}}));
   return rendered;
 }
 

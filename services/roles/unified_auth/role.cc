@@ -11,7 +11,8 @@ using unified_auth::ProxyGrants;
 using unified_auth::ProxyScope;
 
 bool is_impersonation_work(const ObjectKey& work, const std::string& cluster) {
-  return work == impersonation_work("ClusterRole", cluster) || work == impersonation_work("ClusterRoleBinding", cluster);
+  return work == impersonation_work("ClusterRole", cluster) ||
+         work == impersonation_work("ClusterRoleBinding", cluster);
 }
 
 class UnifiedAuthRole final : public Role {

@@ -104,8 +104,8 @@ TEST_F(UnifiedAuth, WhatPermitsTheGlobalProxyPermitsEveryCluster_1_17_1) {
                                     "resourceNames": ["other"]}])"))
                   .all);
   EXPECT_TRUE(proxy_scope(json(R"([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])")).all);
-  EXPECT_TRUE(proxy_scope(json(R"([{"apiGroups": ["cluster.karmada.io"], "resources": ["*/proxy"], "verbs": ["get"]}])"))
-                  .all);
+  EXPECT_TRUE(
+      proxy_scope(json(R"([{"apiGroups": ["cluster.karmada.io"], "resources": ["*/proxy"], "verbs": ["get"]}])")).all);
   for (const char* other : {R"({"apiGroups": ["cluster.karmada.io"], "resources": ["clusters"], "verbs": ["*"]})",
                             R"({"apiGroups": [""], "resources": ["clusters/proxy"], "verbs": ["*"]})",
                             R"({"apiGroups": ["search.karmada.io"], "resources": ["search/proxy"], "verbs": ["*"]})",
@@ -233,7 +233,8 @@ TEST(ProxyGrants, FollowedChangeByChangeTheyAreWhatReadingEverythingGives) {
   ProxyGrants followed = ProxyGrants::of(history.state());
   for (int step = 0; step < 600; ++step) {
     const bool is_role = draw(2) == 0;
-    const ObjectKey key = is_role ? role_key("r" + std::to_string(draw(4))) : binding_key_of("b" + std::to_string(draw(8)));
+    const ObjectKey key =
+        is_role ? role_key("r" + std::to_string(draw(4))) : binding_key_of("b" + std::to_string(draw(8)));
     std::vector<Event> events;
     if (history.state().find(key) != nullptr && draw(3) == 0) {
       events.emplace_back(DeletionRequested{.object = key});
@@ -247,7 +248,8 @@ TEST(ProxyGrants, FollowedChangeByChangeTheyAreWhatReadingEverythingGives) {
         events.emplace_back(ObjectUpdated{key, History::named(key, std::move(value))});
       }
     }
-    const std::string before[] = {to_json(followed.impersonation_rules("m1")), to_json(followed.impersonation_rules("m2"))};
+    const std::string before[] = {to_json(followed.impersonation_rules("m1")),
+                                  to_json(followed.impersonation_rules("m2"))};
     ProxyScope concerned;
     const Folded folded = history.fold(std::move(events));
     ASSERT_FALSE(folded.refusal);
