@@ -45,6 +45,8 @@
 #include "services/roles/signer/role.h"
 #include "services/roles/taint/decide.h"
 #include "services/roles/taint/role.h"
+#include "services/roles/unified_auth/decide.h"
+#include "services/roles/unified_auth/role.h"
 
 namespace shiplog {
 namespace {
@@ -113,6 +115,9 @@ const RoleEntry kRoles[] = {
     {"lifecycle", "",
      "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions",
      [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
+    {"unified-auth", "",
+     "in each member, the right to act as those who may use its proxy: ClusterRole karmada-impersonator",
+     [](const RoleContext&) { return make_unified_auth_role(); }, unified_auth::decide, ""},
     {"control", "", "records the state hash",
      [](const RoleContext& context) { return make_control_role(context.hash_every); }, nullptr,
      "it records what its replica folded to, which is an observation"},

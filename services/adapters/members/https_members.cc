@@ -207,6 +207,19 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   return member.client;
 }
 
+HttpsMembers::OnMemberResponse HttpsMembers::sent_again_if_rotated(const std::string& cluster,
+                                                                   const MemberRequest& request,
+                                                                   std::shared_ptr<HttpClient> used,
+                                                                   OnMemberResponse done) {
+  return [this, cluster, request, used = std::move(used), done = std::move(done)](Result<MemberResponse> response) {
+    if (response && response.value().status == 401) {
+      const auto client = client_for(cluster);
+      if (client && client.value() != used) return this->request(cluster, request, done);
+    }
+    done(std::move(response));
+  };
+}
+
 void HttpsMembers::request(const std::string& cluster, MemberRequest request,
                            std::function<void(Result<MemberResponse>)> done) {
   auto client = client_for(cluster);
@@ -214,6 +227,7 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
     options_.executor->post([done = std::move(done), error = client.error()] { done(error); });
     return;
   }
+  done = sent_again_if_rotated(cluster, request, client.value(), std::move(done));
   HttpRequest http;
   http.method = request.method;
   http.target = request.path;

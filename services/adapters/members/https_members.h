@@ -52,6 +52,11 @@ class HttpsMembers final : public Members {
     std::string host;  ///< of url, with its port
   };
   class Watch;
+  using OnMemberResponse = std::function<void(Result<MemberResponse>)>;
+  /// A request that was under way with credentials that have been replaced since may be answered 401: it is sent again
+  /// with the present ones (1.14.13).
+  OnMemberResponse sent_again_if_rotated(const std::string& cluster, const MemberRequest& request,
+                                         std::shared_ptr<HttpClient> used, OnMemberResponse done);
   void exceeded(const std::string& cluster, const std::string& what);
   Result<std::shared_ptr<HttpClient>> client_for(const std::string& cluster);
 

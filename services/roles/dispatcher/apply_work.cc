@@ -10,6 +10,7 @@
 #include "events/fold/staged.h"
 #include "events/state/condition.h"
 #include "events/state/drift.h"
+#include "events/state/new_work.h"
 #include "events/state/sealed.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
