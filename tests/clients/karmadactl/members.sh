@@ -1,0 +1,3 @@
+# What reaches members through the control plane. Sourced by session.sh.
+
+members() { :; }
