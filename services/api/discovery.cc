@@ -93,6 +93,7 @@ std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
 
 Value verbs_of(const Kind& kind) {
   if (is_review(kind)) return Value::array({"create"});
+  if (is_metrics(kind)) return Value::array({"get", "list"});
   return Value::array({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
 }
 
