@@ -187,6 +187,7 @@ Value version_elsewhere(const AggregatedVersion& remote) {
 
 Value verbs_of(const Kind& kind) {
   if (is_review(kind)) return Value::array({"create"});
+  if (is_metrics(kind)) return Value::array({"get", "list"});
   return Value::array({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
 }
 

@@ -15,6 +15,11 @@ inline bool is_review(const Kind& kind) {
   return kind.builtin && (kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io");
 }
 
+/// Kinds whose objects are computed when they are read: only get and list are served (ServerOptions::metrics).
+inline bool is_metrics(const Kind& kind) {
+  return kind.group == "metrics.k8s.io" && (kind.kind == "NodeMetrics" || kind.kind == "PodMetrics");
+}
+
 /// `kinds` and what a CustomResourceDefinition defines; without it, if its names are in use (CRD-3). Error: it cannot
 /// be read.
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd);

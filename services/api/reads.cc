@@ -8,6 +8,7 @@
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pods.h"
+#include "services/api/resource_metrics.h"
 #include "services/api/selector/selector.h"
 #include "services/api/views/views.h"
 #include "services/api/watch.h"
@@ -159,6 +160,7 @@ void watch_objects(const ServerPtr& server, const RequestContextPtr& context) {
 }  // namespace
 
 void serve_read(const ServerPtr& server, const RequestContextPtr& context) {
+  if (is_metrics(*context->kind) && server->options.metrics) return serve_metrics(server, context);
   if (context->path.subresource == "scale") return get_scale(server, context);
   if (context->verb == "watch") return watch_objects(server, context);
   if (context->verb == "list") return list_objects(server, context);

@@ -126,6 +126,10 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
     if (auto accepted = resolve_accept(target, request); !accepted) return rejected(accepted.error());
   }
   if (target.verb.empty()) return rejected(method_not_allowed(target.subject(), request.method));
+  const bool computed = is_metrics(kind) && server.options.metrics != nullptr;
+  if (computed && ((target.verb != "get" && target.verb != "list") || !target.path.subresource.empty())) {
+    return rejected(method_not_allowed(target.subject(), request.method));
+  }
   if (is_review(kind)) {
     const bool proper =
         request.method == "POST" && target.path.name.empty() && (!kind.namespaced || !target.path.ns.empty());

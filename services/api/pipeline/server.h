@@ -85,6 +85,9 @@ struct ServerOptions {
   std::function<PodAdmission(const Value& pod, const std::vector<Value>& quotas)> admit_pod;
   /// Serves log, exec, attach and portforward of a pod; empty: this server has no nodes. Called on a worker.
   std::function<void(const RequestContextPtr&, const Value& pod, const StoredObjects&)> pod_actions;
+  /// The objects of a kind of metrics.k8s.io, of a namespace or of all (""), which are computed when they are read;
+  /// empty: there are no such kinds. Called on a worker.
+  std::function<Result<std::vector<Value>>(const Kind&, const std::string& ns, const StoredObjects&)> metrics;
   /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
   std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
 };

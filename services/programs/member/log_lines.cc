@@ -32,7 +32,8 @@ int64_t LogLines::count(UtcMillis now) const {
 
 LogLine LogLines::line(int64_t number) const {
   if (number == 0) {
-    return {started_, "level=info msg=\"container started\" container=" + name_ + " image=" + image_ + " node=" + node_};
+    return {started_,
+            "level=info msg=\"container started\" container=" + name_ + " image=" + image_ + " node=" + node_};
   }
   if (number == 1) {
     return {started_, ports_.empty() ? "level=info msg=ready address=" + address_
@@ -42,8 +43,8 @@ LogLine LogLines::line(int64_t number) const {
   const int64_t beat = number - kOpening + 1;
   const uint64_t draw = siphash128(std::to_string(seed_) + "/" + std::to_string(beat)).lo;
   return {started_ + Millis{beat * kInterval.value},
-          "level=info msg=heartbeat uptime=" + std::to_string(beat * kInterval.value / 1000) +
-              "s requests=" + std::to_string(20 + draw % 180) + " errors=" + std::to_string((draw >> 20U) % 16 == 0 ? 1 : 0) +
+          "level=info msg=heartbeat uptime=" + std::to_string(beat * kInterval.value / 1000) + "s requests=" +
+              std::to_string(20 + draw % 180) + " errors=" + std::to_string((draw >> 20U) % 16 == 0 ? 1 : 0) +
               " latency_ms=" + std::to_string(1 + (draw >> 8U) % 40)};
 }
 

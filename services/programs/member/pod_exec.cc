@@ -40,8 +40,9 @@ Value no_program(const std::string& program) {
   return api::failure_status(Error{ErrorCode::kInternal,
                                    "Internal error occurred: error executing command in container: failed to exec in "
                                    "container: exec: \"" +
-                                       program + "\": executable file not found in $PATH (a trial member has sh, cat, "
-                                                 "echo, env, ls, tar and a few more: ls /bin)"});
+                                       program +
+                                       "\": executable file not found in $PATH (a trial member has sh, cat, "
+                                       "echo, env, ls, tar and a few more: ls /bin)"});
 }
 
 /// Move-only completion handlers for callbacks, which are copied.
@@ -145,9 +146,10 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
   awaitable<Result<std::string>> read_streams() {
     return asio::async_initiate<Token, void(Result<std::string>)>(
         [this](auto handler) {
-          streams_->read([&executor = sessions_.executor(), held = shared(std::move(handler))](Result<std::string> bytes) {
-            executor.post([held, bytes = std::move(bytes)]() mutable { std::move (*held)(std::move(bytes)); });
-          });
+          streams_->read(
+              [&executor = sessions_.executor(), held = shared(std::move(handler))](Result<std::string> bytes) {
+                executor.post([held, bytes = std::move(bytes)]() mutable { std::move (*held)(std::move(bytes)); });
+              });
         },
         use_awaitable);
   }
@@ -155,10 +157,11 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
   awaitable<bool> write_piece(CommandStreams::Output output, std::string piece) {
     return asio::async_initiate<Token, void(bool)>(
         [this, output](auto handler, std::string bytes) {
-          streams_->write(output, std::move(bytes),
-                          [&executor = sessions_.executor(), held = shared(std::move(handler))](const Result<void>& done) {
-                            executor.post([held, written = done.has_value()] { std::move (*held)(written); });
-                          });
+          streams_->write(
+              output, std::move(bytes),
+              [&executor = sessions_.executor(), held = shared(std::move(handler))](const Result<void>& done) {
+                executor.post([held, written = done.has_value()] { std::move (*held)(written); });
+              });
         },
         use_awaitable, std::move(piece));
   }
@@ -214,10 +217,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
 
   awaitable<void> wait_for_keys() {
     return asio::async_initiate<Token, void()>(
-        [this](auto handler) {
-          wake_ = [held = shared(std::move(handler))] { std::move (*held)(); };
-        },
-        use_awaitable);
+        [this](auto handler) { wake_ = [held = shared(std::move(handler))] { std::move (*held)(); }; }, use_awaitable);
   }
 
   void wake_reader() {
@@ -284,7 +284,8 @@ void run_command(PodSessions& sessions, std::shared_ptr<CommandStreams> streams,
                  PodCommand command) {
   const std::string uid = command.pod_uid;
   const auto session = std::make_shared<ExecSession>(sessions, streams, choice, std::move(command));
-  if (auto entered = sessions.enter(uid, session); !entered) return streams->finish(api::failure_status(entered.error()));
+  if (auto entered = sessions.enter(uid, session); !entered)
+    return streams->finish(api::failure_status(entered.error()));
   session->begin();
 }
 

@@ -21,6 +21,7 @@ struct PodCommand {
   std::optional<LogLines> log;     ///< of an attach to a container that reads no input: what it writes
   ShellContainer shell;
   FileTree image;
+  std::shared_ptr<ByteLease> image_memory;
 };
 
 /// Runs the command for the client behind the streams, until it ends, the client disconnects or the pod is deleted.

@@ -47,8 +47,8 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
   bool open(const StreamPtr& stream) {
     const std::string type{stream->headers().get("streamtype")};
     // Clients of before 2015 send no request id: their pairs are told by the port.
-    const std::string id = std::string{stream->headers().get("requestid", "port")} + "/" +
-                           std::string{stream->headers().get("port")};
+    const std::string id =
+        std::string{stream->headers().get("requestid", "port")} + "/" + std::string{stream->headers().get("port")};
     if (type == "error") return errors_.size() < kLimits.streams && errors_.emplace(id, stream).second;
     if (type != "data") return false;
     const auto error = errors_.find(id);
@@ -73,8 +73,8 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
   }
 
   void serve(const StreamPtr& data, const StreamPtr& error, int64_t port, std::string request) {
-    data->read([self = shared_from_this(), data, error, port, request = std::move(request)](
-                   Result<std::string> bytes) mutable {
+    data->read([self = shared_from_this(), data, error, port,
+                request = std::move(request)](Result<std::string> bytes) mutable {
       if (!bytes) return error->finish();
       request += bytes.value();
       const std::string answer = answer_of_port(self->pod_, port, request);
@@ -111,8 +111,11 @@ bool offers(const std::vector<std::string>& protocols, std::string_view wanted) 
 }  // namespace
 
 ForwardedPod forwarded_pod(const Value& pod) {
-  ForwardedPod found{pod["metadata"]["uid"].str(), pod["metadata"]["namespace"].str(), pod["metadata"]["name"].str(),
-                     pod["spec"]["nodeName"].str(), {}};
+  ForwardedPod found{pod["metadata"]["uid"].str(),
+                     pod["metadata"]["namespace"].str(),
+                     pod["metadata"]["name"].str(),
+                     pod["spec"]["nodeName"].str(),
+                     {}};
   for (const Value& container : pod["spec"]["containers"].items()) {
     for (const Value& port : container["ports"].items()) {
       const std::string protocol = port["protocol"].str();
@@ -152,9 +155,10 @@ void open_port_forward(const HttpRequest& request, const std::shared_ptr<Respons
     headers = std::move(accepted).value();
   } else if (!offered.empty()) {
     if (!offers(offered, kProtocol)) {
-      return writer->send({403,
-                           {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Accepted-Stream-Protocol-Versions", kProtocol}},
-                           "unable to upgrade: the protocol in X-Stream-Protocol-Version must be portforward.k8s.io\n"});
+      return writer->send(
+          {403,
+           {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Accepted-Stream-Protocol-Versions", kProtocol}},
+           "unable to upgrade: the protocol in X-Stream-Protocol-Version must be portforward.k8s.io\n"});
     }
     headers.add("X-Stream-Protocol-Version", kProtocol);
   }

@@ -34,8 +34,8 @@ Result<std::string> container_meant(const Value& pod, const std::string& named) 
   }
   const auto containers = pod["spec"]["containers"].items();
   if (containers.size() == 1) return containers.front()["name"].str();
-  return Error{ErrorCode::kBadRequest, "a container name must be specified for pod " + pod_name + ", choose one of: " +
-                                           names_of(pod)};
+  return Error{ErrorCode::kBadRequest,
+               "a container name must be specified for pod " + pod_name + ", choose one of: " + names_of(pod)};
 }
 
 const Value& container_status_of(const Value& pod, std::string_view container) {
@@ -51,8 +51,7 @@ const Value& container_status_of(const Value& pod, std::string_view container) {
 Result<void> check_running(const Value& pod, const std::string& container) {
   const std::string phase = pod["status"]["phase"].str();
   if (phase == "Succeeded" || phase == "Failed") {
-    return Error{ErrorCode::kBadRequest,
-                 "cannot exec into a container in a completed pod; current phase is " + phase};
+    return Error{ErrorCode::kBadRequest, "cannot exec into a container in a completed pod; current phase is " + phase};
   }
   if (pod["spec"]["nodeName"].is_empty()) {
     return Error{ErrorCode::kBadRequest, "pod " + name_of_pod(pod) + " does not have a host assigned"};
@@ -77,19 +76,20 @@ Result<LogOptions> log_options(const HttpRequest& request) {
   std::vector<FieldCause> causes;
   const auto require = [&](const char* field, const std::optional<int64_t>& value, int64_t least) {
     if (!value || *value >= least) return;
-    causes.push_back({field, "FieldValueInvalid",
-                      "Invalid value: " + std::to_string(*value) + ": must be greater than or equal to " +
-                          std::to_string(least)});
+    causes.push_back(
+        {field, "FieldValueInvalid",
+         "Invalid value: " + std::to_string(*value) + ": must be greater than or equal to " + std::to_string(least)});
   };
   require("tailLines", options.tail_lines, 0);
   require("limitBytes", options.limit_bytes, 1);
   require("sinceSeconds", options.since_seconds, 1);
   if (options.since_seconds && options.since_time) {
-    causes.push_back({"", "FieldValueForbidden", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"});
+    causes.push_back(
+        {"", "FieldValueForbidden", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"});
   }
   if (!stream.empty() && stream != "All" && stream != "Stdout" && stream != "Stderr") {
-    causes.push_back({"stream", "FieldValueNotSupported",
-                      "Unsupported value: supported values: \"All\", \"Stdout\", \"Stderr\""});
+    causes.push_back(
+        {"stream", "FieldValueNotSupported", "Unsupported value: supported values: \"All\", \"Stdout\", \"Stderr\""});
   }
   if (!causes.empty()) return api::invalid({"", "PodLogOptions", "pods", ""}, std::move(causes));
   return options;

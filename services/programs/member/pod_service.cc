@@ -65,7 +65,10 @@ struct PodService::Impl {
 
 PodService::PodService() : impl_{std::make_unique<Impl>()} {}
 
-PodService::~PodService() { stop(); }
+PodService::~PodService() {
+  stop();
+  impl_->loop.stop();  // before the sessions that run on it go
+}
 
 void PodService::stop() {
   impl_->loop.call([this] { impl_->sessions.end_all(); });
@@ -124,6 +127,15 @@ void PodService::Impl::exec(const api::RequestContext& context, const Value& pod
   command.shell = shell_container(pod, spec, find);
   if (choice.tty) command.shell.environment.emplace("TERM", "xterm");
   command.image = image_of(pod, spec, find);
+  size_t image_bytes = 0;
+  for (const auto& [path, file] : command.image) image_bytes += path.size() + file.content.size();
+  command.image_memory = std::make_shared<ByteLease>(sessions.memory());
+  if (!command.image_memory->grow(image_bytes)) {
+    return fail(context, Error{ErrorCode::kTooManyRequests,
+                               "the files of the container have " + std::to_string(image_bytes) +
+                                   " bytes, for which the trial member has no room now: try again when other "
+                                   "commands have ended"});
+  }
   open_command_streams(context.request, context.writer, choice, loop,
                        [this, choice, held = std::make_shared<PodCommand>(std::move(command))](
                            Result<std::shared_ptr<CommandStreams>> streams) {
@@ -137,9 +149,9 @@ void PodService::Impl::forward(const api::RequestContext& context, const Value& 
                                "pod " + pod["metadata"]["name"].str() + " does not have a host assigned"});
   }
   if (pod["status"]["phase"].as_string() != "Running") {
-    return fail(context, Error{ErrorCode::kBadRequest,
-                               "unable to forward port because pod is not running. Current status=" +
-                                   pod["status"]["phase"].str()});
+    return fail(context,
+                Error{ErrorCode::kBadRequest, "unable to forward port because pod is not running. Current status=" +
+                                                  pod["status"]["phase"].str()});
   }
   open_port_forward(context.request, context.writer, forwarded_pod(pod), sessions);
 }

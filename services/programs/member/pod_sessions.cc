@@ -1,16 +1,23 @@
 #include "services/programs/member/pod_sessions.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shiplog::member {
+namespace {
+
+constexpr size_t kMostGone = 256;
+
+}  // namespace
 
 Result<void> PodSessions::enter(const std::string& pod_uid, const std::shared_ptr<PodSession>& session) {
+  if (is_gone(pod_uid)) return Error{ErrorCode::kNotFound, "the pod was deleted"};
   const auto found = pods_.find(pod_uid);
   const bool full = found != pods_.end() && found->second.sessions.size() >= kMostOfPod;
   if (full || count_ >= kMost) {
-    return Error{ErrorCode::kTooManyRequests,
-                 "a trial member serves " + std::to_string(kMostOfPod) + " streams of a pod and " +
-                     std::to_string(kMost) + " in all at a time: try again when one has ended"};
+    return Error{ErrorCode::kTooManyRequests, "a trial member serves " + std::to_string(kMostOfPod) +
+                                                  " streams of a pod and " + std::to_string(kMost) +
+                                                  " in all at a time: try again when one has ended"};
   }
   pods_[pod_uid].sessions.push_back(session);
   ++count_;
@@ -26,12 +33,17 @@ void PodSessions::leave(const std::string& pod_uid, const PodSession* session) {
 }
 
 std::shared_ptr<WrittenFiles> PodSessions::written(const std::string& pod_uid, const std::string& container) {
+  if (is_gone(pod_uid)) return std::make_shared<WrittenFiles>(written_bytes_, kMostWritten);
   auto& files = pods_[pod_uid].written[container];
   if (files == nullptr) files = std::make_shared<WrittenFiles>(written_bytes_, kMostWritten);
   return files;
 }
 
+bool PodSessions::is_gone(const std::string& pod_uid) const { return std::ranges::find(gone_, pod_uid) != gone_.end(); }
+
 void PodSessions::pod_gone(const std::string& pod_uid) {
+  gone_.push_back(pod_uid);
+  if (gone_.size() > kMostGone) gone_.pop_front();
   const auto found = pods_.find(pod_uid);
   if (found == pods_.end()) return;
   const Pod pod = std::move(found->second);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,7 +33,7 @@ class PodSessions {
   Executor& executor() { return executor_; }
   const std::shared_ptr<ByteBudget>& memory() const { return memory_; }
 
-  /// Error: kTooManyRequests.
+  /// Errors: kTooManyRequests; kNotFound, the pod was deleted.
   Result<void> enter(const std::string& pod_uid, const std::shared_ptr<PodSession>& session);
   void leave(const std::string& pod_uid, const PodSession* session);
   /// What was written in a container of the pod.
@@ -43,6 +43,7 @@ class PodSessions {
   void end_all();
 
  private:
+  bool is_gone(const std::string& pod_uid) const;
   struct Pod {
     std::vector<std::shared_ptr<PodSession>> sessions;
     std::map<std::string, std::shared_ptr<WrittenFiles>> written;  ///< by container
@@ -52,6 +53,7 @@ class PodSessions {
   std::shared_ptr<ByteBudget> memory_ = std::make_shared<ByteBudget>(kMostHeld);
   std::shared_ptr<size_t> written_bytes_ = std::make_shared<size_t>(0);
   std::map<std::string, Pod> pods_;
+  std::deque<std::string> gone_;  ///< the pods that were deleted last: a late request must not revive them
   size_t count_ = 0;
 };
 

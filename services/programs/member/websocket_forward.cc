@@ -139,15 +139,14 @@ void open_websocket_forward(const HttpRequest& request, const std::shared_ptr<Re
                                                     "SPDY/3.1+portforward.k8s.io, v4.channel.k8s.io and "
                                                     "v4.base64.channel.k8s.io"}};
   if (!headers) return refuse_upgrade(*writer, headers.error().message);
-  writer->upgrade(std::move(headers).value(),
-                  [&sessions, pod = std::move(pod), ports = *ports,
-                   base64 = chosen->find("base64") != std::string::npos](Result<std::shared_ptr<ByteStream>> stream) {
-                    if (!stream) return;
-                    sessions.executor().post([&sessions, pod, ports, base64, stream = std::move(stream).value()] {
-                      std::make_shared<ChannelForward>(sessions, pod, ports, base64)
-                          ->begin(on_executor(stream, sessions.executor()));
-                    });
-                  });
+  writer->upgrade(std::move(headers).value(), [&sessions, pod = std::move(pod), ports = *ports,
+                                               base64 = chosen->find("base64") !=
+                                                        std::string::npos](Result<std::shared_ptr<ByteStream>> stream) {
+    if (!stream) return;
+    sessions.executor().post([&sessions, pod, ports, base64, stream = std::move(stream).value()] {
+      std::make_shared<ChannelForward>(sessions, pod, ports, base64)->begin(on_executor(stream, sessions.executor()));
+    });
+  });
 }
 
 }  // namespace shiplog::member

@@ -29,8 +29,8 @@ class ApiWiring {
     Random* random = nullptr;
     Vault* vault = nullptr;  ///< may be nullptr: nothing is sealed
   };
-  /// Everything in `options` outlives this, and this outlives the replicas.
-  ApiWiring() = default;
+  /// Everything in `options` outlives this, and this outlives the replicas. `kinds`: those that are always served.
+  explicit ApiWiring(const Kinds& kinds = Kinds::compiled()) : kind_registry_{kinds} {}
 
   /// Before the record starts.
   void observe(const Options& options);
@@ -47,7 +47,7 @@ class ApiWiring {
 
  private:
   Options options_;
-  api::KindRegistry kind_registry_{Kinds::compiled()};
+  api::KindRegistry kind_registry_;
   api::Access access_;
   api::StorageObjects record_objects_, ephemera_objects_;
   std::unique_ptr<api::TokenSigner> tokens_;

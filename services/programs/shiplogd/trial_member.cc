@@ -10,9 +10,11 @@
 #include "events/base/system.h"
 #include "events/journal/memory_journal.h"
 #include "services/adapters/vault/vault.h"
+#include "services/api/listing.h"
 #include "services/programs/member/accounts.h"
 #include "services/programs/member/fault_switches.h"
 #include "services/programs/member/member.h"
+#include "services/programs/member/metrics.h"
 #include "services/programs/member/pod_service.h"
 #include "services/programs/member/resource_quota.h"
 #include "services/programs/shiplogd/api_wiring.h"
@@ -179,11 +181,30 @@ class TrialMember {
     };
     api.pod_actions = [this](const api::RequestContextPtr& context, const Value& pod,
                              const api::StoredObjects& objects) { pods_.serve(context, pod, objects); };
+    api.metrics = [this](const Kind& kind, const std::string& ns, const api::StoredObjects& objects) {
+      return metrics_of(kind, ns, objects);
+    };
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
     switches_->resume_with([this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
       api_->handle(std::move(request), std::move(writer));
     });
     return ok();
+  }
+
+  Result<std::vector<Value>> metrics_of(const Kind& kind, const std::string& ns,
+                                        const api::StoredObjects& objects) const {
+    const bool nodes = kind.kind == "NodeMetrics";
+    const UtcMillis now = loop_.now();
+    SHIPLOG_TRY(const auto pods, stored(objects, "pods", nodes ? "" : ns));
+    if (!nodes) return member::pod_metrics(pods, now);
+    SHIPLOG_TRY(const auto all_nodes, stored(objects, "nodes", ""));
+    return member::node_metrics(all_nodes, pods, now);
+  }
+
+  static Result<std::vector<Value>> stored(const api::StoredObjects& objects, const char* plural,
+                                           const std::string& ns) {
+    SHIPLOG_TRY(auto listed, api::list_collection(objects, *Kinds::compiled().find("", "v1", plural), ns, {}));
+    return std::move(listed.items);
   }
 
   void begin() {
@@ -195,6 +216,9 @@ class TrialMember {
       origin.id.bytes[8 + index] = static_cast<uint8_t>(digest.hi >> (8 * index));
     }
     Decision initial{initial_objects(options_.member), {}};
+    Value metrics = member::metrics_api_service();
+    const ObjectKey key{"apiservices.apiregistration.k8s.io", "", metrics["metadata"]["name"].str()};
+    initial.events.emplace_back(ObjectCreated{key, std::move(metrics)});
     std::ranges::move(logged_in_, std::back_inserter(initial.events));
     initial.events.emplace_back(FoldVersionActivated{kFoldVersion});
     append_without_lease(stack_->replica(), std::move(origin), std::move(initial),
@@ -223,7 +247,7 @@ class TrialMember {
   TemporaryFolder working_;
   Identity identity_;
   SystemRandom random_;
-  ApiWiring wiring_;
+  ApiWiring wiring_{member::with_metrics(Kinds::compiled())};
   std::unique_ptr<metrics::ScrapeHook> process_metrics_ = export_process_metrics();
   std::unique_ptr<Accounts> accounts_;  ///< nullptr: there is no place for them
   std::vector<Event> logged_in_;        ///< of the life before

@@ -108,7 +108,8 @@ class Mounter {
     if (path == "/") return;
     if (!tree_.contains(path)) folder(std::string{parent_path(path)});
     File& file = tree_[path];
-    file = {.directory = true, .read_only = read_only || file.read_only, .content = {}, .mode = mode, .modified = time_};
+    file = {
+        .directory = true, .read_only = read_only || file.read_only, .content = {}, .mode = mode, .modified = time_};
   }
   void file(const std::string& path, std::string content, bool read_only = false, uint32_t mode = 0644) {
     if (!tree_.contains(parent_path(path))) folder(std::string{parent_path(path)}, read_only);
@@ -120,7 +121,8 @@ class Mounter {
     for (const Value& volume : pod_["spec"]["volumes"].items()) {
       if (volume["name"].as_string() != mount["name"].as_string()) continue;
       const auto files = files_of(volume);
-      const bool kept = volume.contains("emptyDir") || volume.contains("hostPath") || volume.contains("persistentVolumeClaim");
+      const bool kept =
+          volume.contains("emptyDir") || volume.contains("hostPath") || volume.contains("persistentVolumeClaim");
       const bool read_only = !kept || mount["readOnly"].as_bool();
       const std::string part = mount["subPath"].str();
       if (!part.empty() && !kept) {
@@ -139,7 +141,8 @@ class Mounter {
   using Files = std::map<std::string, std::string>;
 
   Files files_of(const Value& volume) {
-    if (volume.contains("configMap")) return chosen(volume["configMap"], kConfigMaps, volume["configMap"]["name"].str());
+    if (volume.contains("configMap"))
+      return chosen(volume["configMap"], kConfigMaps, volume["configMap"]["name"].str());
     if (volume.contains("secret")) return chosen(volume["secret"], kSecretType, volume["secret"]["secretName"].str());
     if (volume.contains("downwardAPI")) return fields(volume["downwardAPI"]);
     Files all;
@@ -224,9 +227,8 @@ ShellContainer shell_container(const Value& pod, const Value& container, const F
   }
   for (const Value& variable : container["env"].items()) {
     const std::string name = variable["name"].str();
-    environment[name] = variable.contains("valueFrom")
-                            ? value_from(pod, container, variable["valueFrom"], find)
-                            : with_references(variable["value"].as_string(), environment);
+    environment[name] = variable.contains("valueFrom") ? value_from(pod, container, variable["valueFrom"], find)
+                                                       : with_references(variable["value"].as_string(), environment);
   }
   return shell;
 }
@@ -243,12 +245,12 @@ FileTree image_of(const Value& pod, const Value& container, const FindObject& fi
   mounter.file("/dev/null", "", false, 0666);
   const std::string host = host_name(pod);
   mounter.file("/etc/hostname", host + "\n");
-  mounter.file("/etc/hosts",
-               "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n" + pod["status"]["podIP"].str() + "\t" + host + "\n");
+  mounter.file("/etc/hosts", "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n" + pod["status"]["podIP"].str() +
+                                 "\t" + host + "\n");
   mounter.file("/etc/resolv.conf", "search " + pod["metadata"]["namespace"].str() +
                                        ".svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\n");
-  mounter.file("/etc/os-release", "NAME=\"simulated\"\nPRETTY_NAME=\"simulated container of image " +
-                                      container["image"].str() + "\"\n");
+  mounter.file("/etc/os-release",
+               "NAME=\"simulated\"\nPRETTY_NAME=\"simulated container of image " + container["image"].str() + "\"\n");
   mounter.file("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n");
   const std::string directory = resolved_path("/", container["workingDir"].as_string());
   mounter.folder(directory, read_only);

@@ -19,8 +19,8 @@ const Value& container_of(const Value& pod, std::string_view name);
 /// the pod, which `find` looks up), host name, user and working directory. Pure.
 ShellContainer shell_container(const Value& pod, const Value& container, const FindObject& find);
 
-/// The files of a simulated container: the few of its image, and those of its ConfigMap, Secret, downward API, projected
-/// and empty volumes. Pure.
+/// The files of a simulated container: the few of its image, and those of its ConfigMap, Secret, downward API,
+/// projected and empty volumes. Pure.
 FileTree image_of(const Value& pod, const Value& container, const FindObject& find);
 
 }  // namespace shiplog::member

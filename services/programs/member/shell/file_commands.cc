@@ -28,7 +28,8 @@ std::string listed(const File& file, const std::string& name, const ListOptions&
   if (!options.details) return name + "\n";
   std::string size = std::to_string(file.directory ? 4096 : file.content.size());
   size.insert(0, 8 - std::min<size_t>(8, size.size()), ' ');
-  return permissions(file) + " 1 root root " + size + " " + rfc3339(UtcMillis{file.modified * 1000}) + " " + name + "\n";
+  return permissions(file) + " 1 root root " + size + " " + rfc3339(UtcMillis{file.modified * 1000}) + " " + name +
+         "\n";
 }
 
 awaitable<int> ls(Invocation& invocation) {
@@ -179,8 +180,8 @@ awaitable<int> cd(Invocation& invocation) {
   const std::string path = invocation.shell.path(target);
   const File* file = invocation.shell.files().find(path);
   if (file == nullptr || !file->directory) {
-    co_return co_await invocation.fail("can't cd to " + target + (file == nullptr ? ": No such file or directory"
-                                                                                  : ": Not a directory"));
+    co_return co_await invocation.fail("can't cd to " + target +
+                                       (file == nullptr ? ": No such file or directory" : ": Not a directory"));
   }
   invocation.shell.directory() = path;
   co_return 0;

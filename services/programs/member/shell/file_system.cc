@@ -29,7 +29,8 @@ std::string_view child_of(std::string_view path, std::string_view directory) {
 }  // namespace
 
 std::string resolved_path(std::string_view directory, std::string_view path) {
-  const std::string whole = path.starts_with('/') ? std::string{path} : std::string{directory} + "/" + std::string{path};
+  const std::string whole =
+      path.starts_with('/') ? std::string{path} : std::string{directory} + "/" + std::string{path};
   std::vector<std::string_view> parts;
   std::string_view rest = whole;
   while (!rest.empty()) {

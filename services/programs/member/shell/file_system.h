@@ -32,7 +32,8 @@ class WrittenFiles {
   static constexpr size_t kMostFiles = 2048;
 
   /// `total`: bytes written in all containers, which has a bound too.
-  WrittenFiles(std::shared_ptr<size_t> total, size_t most_in_all) : total_{std::move(total)}, most_in_all_{most_in_all} {}
+  WrittenFiles(std::shared_ptr<size_t> total, size_t most_in_all)
+      : total_{std::move(total)}, most_in_all_{most_in_all} {}
   ~WrittenFiles() { *total_ -= bytes_; }
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;

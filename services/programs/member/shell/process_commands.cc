@@ -89,7 +89,8 @@ awaitable<int> id(Invocation& invocation) {
   const std::string group = std::to_string(container.group) + (container.group == 0 ? "(root)" : "");
   std::string text = "uid=" + user + " gid=" + group + " groups=" + group + "\n";
   if (invocation.words.size() > 1) {
-    if (invocation.words[1] != "-u" && invocation.words[1] != "-g") co_return co_await invocation.fail("usage: id [-g|-u]");
+    if (invocation.words[1] != "-u" && invocation.words[1] != "-g")
+      co_return co_await invocation.fail("usage: id [-g|-u]");
     text = std::to_string(invocation.words[1] == "-u" ? container.user : container.group) + "\n";
   }
   co_await invocation.streams.out->write(std::move(text));
@@ -154,10 +155,14 @@ awaitable<int> sh(Invocation& invocation) {
 }  // namespace
 
 std::vector<CommandEntry> process_commands() {
-  return {{":", &succeed},      {"bash", &sh},    {"date", &date},      {"env", &env},     {"exit", &exit},
-          {"export", &export_variables},          {"false", &fail},     {"hostname", &hostname},
-          {"id", &id},          {"printenv", &env}, {"sh", &sh},        {"sleep", &sleep}, {"true", &succeed},
-          {"uname", &uname},    {"unset", &unset}, {"whoami", &whoami}};
+  return {{":", &succeed},    {"bash", &sh},
+          {"date", &date},    {"env", &env},
+          {"exit", &exit},    {"export", &export_variables},
+          {"false", &fail},   {"hostname", &hostname},
+          {"id", &id},        {"printenv", &env},
+          {"sh", &sh},        {"sleep", &sleep},
+          {"true", &succeed}, {"uname", &uname},
+          {"unset", &unset},  {"whoami", &whoami}};
 }
 
 }  // namespace shiplog::member

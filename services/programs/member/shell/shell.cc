@@ -238,6 +238,10 @@ awaitable<Result<void>> Shell::redirect(const SimpleCommand& command, Streams& s
       streams.error = streams.out;
       continue;
     }
+    if (redirection.kind == Redirection::Kind::kOutputToError) {
+      streams.out = streams.error;
+      continue;
+    }
     auto name = co_await expand_one(redirection.file, outer);
     if (!name) co_return name.error();
     const std::string file = path(name.value());

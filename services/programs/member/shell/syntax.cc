@@ -125,6 +125,10 @@ class Parser {
       command.redirections.push_back({Redirection::Kind::kErrorToOutput, {}});
       return true;
     }
+    if (take(">&2") || take("1>&2")) {
+      command.redirections.push_back({Redirection::Kind::kOutputToError, {}});
+      return true;
+    }
     if (take("2>>")) {
       found.kind = Redirection::Kind::kErrorAppend;
     } else if (take("2>")) {

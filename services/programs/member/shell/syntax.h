@@ -24,7 +24,7 @@ struct WordPart {
 using Word = std::vector<WordPart>;
 
 struct Redirection {
-  enum class Kind { kInput, kOutput, kAppend, kErrorOutput, kErrorAppend, kErrorToOutput };
+  enum class Kind { kInput, kOutput, kAppend, kErrorOutput, kErrorAppend, kErrorToOutput, kOutputToError };
   Kind kind = Kind::kOutput;
   Word file;
 };

@@ -93,8 +93,10 @@ awaitable<int> create(Invocation& invocation, const TarOptions& options) {
   Shell& shell = invocation.shell;
   const std::string base = options.directory.empty() ? shell.directory() : shell.path(options.directory);
   int code = 0;
-  if (options.paths.empty()) co_return co_await invocation.fail("Cowardly refusing to create an empty archive", kFailed);
-  if (options.file != "-") co_return co_await invocation.fail("archives are written to - only in a trial member", kFailed);
+  if (options.paths.empty())
+    co_return co_await invocation.fail("Cowardly refusing to create an empty archive", kFailed);
+  if (options.file != "-")
+    co_return co_await invocation.fail("archives are written to - only in a trial member", kFailed);
   for (const std::string& path : options.paths) {
     const std::string from = resolved_path(base, path);
     if (shell.files().find(from) == nullptr) {

@@ -184,7 +184,8 @@ awaitable<int> wc(Invocation& invocation) {
   for (; first < invocation.words.size() && invocation.words[first].starts_with('-'); ++first) {
     options += invocation.words[first].substr(1);
   }
-  if (options.find_first_not_of("lwc") != std::string::npos) co_return co_await invocation.fail("usage: wc [-lwc] [FILE]");
+  if (options.find_first_not_of("lwc") != std::string::npos)
+    co_return co_await invocation.fail("usage: wc [-lwc] [FILE]");
   const auto count = [&](std::string piece) -> awaitable<void> {
     bytes += piece.size();
     for (const char c : piece) {
@@ -218,14 +219,17 @@ awaitable<int> grep(Invocation& invocation) {
       if (option == 'v') inverted = true;
       if (option == 'q') quiet = true;
       if (option != 'v' && option != 'q' && option != 'F') {
-        co_return co_await invocation.fail("usage: grep [-Fqv] TEXT [FILE...]; TEXT is no pattern in a trial member", 2);
+        co_return co_await invocation.fail("usage: grep [-Fqv] TEXT [FILE...]; TEXT is no pattern in a trial member",
+                                           2);
       }
     }
   }
   if (first == invocation.words.size()) co_return co_await invocation.fail("usage: grep [-Fqv] TEXT [FILE...]", 2);
   const std::string text = invocation.words[first];
   const auto collected = std::make_shared<TextOutput>(invocation.shell.host().memory);
-  const auto collect = [collected](std::string piece) -> awaitable<void> { co_await collected->write(std::move(piece)); };
+  const auto collect = [collected](std::string piece) -> awaitable<void> {
+    co_await collected->write(std::move(piece));
+  };
   const int code = co_await each_input(invocation, words_from(invocation, first + 1), collect);
   std::string found;
   const std::string all = collected->take();
@@ -270,7 +274,8 @@ awaitable<int> tee(Invocation& invocation) {
 }  // namespace
 
 std::vector<CommandEntry> text_commands() {
-  return {{"cat", &cat}, {"echo", &echo}, {"grep", &grep}, {"head", &head}, {"tail", &tail}, {"tee", &tee}, {"wc", &wc}};
+  return {{"cat", &cat},   {"echo", &echo}, {"grep", &grep}, {"head", &head},
+          {"tail", &tail}, {"tee", &tee},   {"wc", &wc}};
 }
 
 }  // namespace shiplog::member

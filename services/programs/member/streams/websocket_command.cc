@@ -185,17 +185,15 @@ void open_websocket_command(const HttpRequest& request, const std::shared_ptr<Re
     refuse_upgrade(*writer, headers.error().message);
     return ready(headers.error());
   }
-  writer->upgrade(std::move(headers).value(),
-                  [protocol = *protocol, choice, &executor,
-                   ready = std::move(ready)](Result<std::shared_ptr<ByteStream>> stream) {
-                    executor.post([protocol, choice, &executor, ready, stream = std::move(stream)] {
-                      if (!stream) return ready(stream.error());
-                      const auto command = std::make_shared<WebSocketCommand>(on_executor(stream.value(), executor),
-                                                                              protocol, choice);
-                      ready(std::shared_ptr<CommandStreams>{command});
-                      command->begin();
-                    });
-                  });
+  writer->upgrade(std::move(headers).value(), [protocol = *protocol, choice, &executor,
+                                               ready = std::move(ready)](Result<std::shared_ptr<ByteStream>> stream) {
+    executor.post([protocol, choice, &executor, ready, stream = std::move(stream)] {
+      if (!stream) return ready(stream.error());
+      const auto command = std::make_shared<WebSocketCommand>(on_executor(stream.value(), executor), protocol, choice);
+      ready(std::shared_ptr<CommandStreams>{command});
+      command->begin();
+    });
+  });
 }
 
 }  // namespace shiplog::member
