@@ -14,6 +14,7 @@
 #include "services/roles/binder/decide.h"
 #include "services/roles/binder/role.h"
 #include "services/roles/bootstrap_tokens/role.h"
+#include "services/roles/cluster_monitor/role.h"
 #include "services/roles/clusterrole_aggregation/decide.h"
 #include "services/roles/clusterrole_aggregation/role.h"
 #include "services/roles/collector/decide.h"
@@ -134,6 +135,11 @@ const RoleEntry kRoles[] = {
        return make_bootstrap_tokens_role(context.server, context.authority, context.open_sealed);
      },
      nullptr, "the address and the authority of the API server are outside of the journal, and tokens are sealed"},
+    {"cluster-monitor", "api", "sets Pull clusters whose agents are silent to Ready=Unknown",
+     [](const RoleContext& context) {
+       return make_cluster_monitor_role(present(context.ephemera, "there are ephemera"));
+     },
+     nullptr, "the Leases of agents are in the ephemera"},
     {"clusterrole-aggregation", "api", "the rules of ClusterRoles with an aggregationRule",
      [](const RoleContext&) { return make_clusterrole_aggregation_role(); }, clusterrole_aggregation::decide, ""},
     {"apiservice-registration", "api", "an APIService for each group and version that is served",

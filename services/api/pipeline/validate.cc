@@ -66,14 +66,9 @@ std::vector<std::string> idle_part_warnings(const Server& server, const Kind& ki
   if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null() && !forwards) {
     warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
   }
-  const auto warn = [&](bool set, const char* field, const char* instead) {
-    if (set) warnings.push_back(std::string{field} + " is stored, but this version does not act on it: " + instead);
-  };
   if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
     warn_of_preserved_state(spec["failover"], warnings);
   }
-  warn(type == type::kCluster && spec["syncMode"].as_string() == "Pull", "spec.syncMode Pull",
-       "the control plane calls the member, no agent is served");
   return warnings;
 }
 

@@ -89,7 +89,7 @@ class Completer {
 
   void add_positionals(const CLI::App& command, const std::vector<std::string>& given) {
     const std::string& name = command.get_name();
-    if (name == "unjoin" || name == "rotate-credentials") {
+    if (name == "unjoin" || name == "unregister" || name == "rotate-credentials") {
       if (given.empty()) add_names("clusters");
     } else if (name == "get") {
       if (given.empty()) {

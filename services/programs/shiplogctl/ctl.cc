@@ -40,6 +40,9 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_join();
   add_unjoin();
   add_rotate();
+  add_token();
+  add_register();
+  add_unregister();
   add_get();
   add_status();
   add_history();

@@ -16,8 +16,10 @@
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/produce.h"
 #include "services/programs/shiplogctl/proof.h"
+#include "services/programs/shiplogctl/register.h"
 #include "services/programs/shiplogctl/rehearse.h"
 #include "services/programs/shiplogctl/status.h"
+#include "services/programs/shiplogctl/token.h"
 #include "services/programs/shiplogctl/workloads.h"
 
 namespace shiplog::ctl {
@@ -46,6 +48,10 @@ class Program {
   void add_join();
   void add_unjoin();
   void add_rotate();
+  // pull_commands.cc
+  void add_token();
+  void add_register();
+  void add_unregister();
   /// The user's own access to a member, for commands in which it is optional.
   void add_member_kubeconfig(CLI::App& sub);
   Result<std::optional<ServerConnection>> connect_member(const std::string& name) const;
@@ -107,6 +113,12 @@ class Program {
   bool no_wait_ = false;
   UnjoinOptions unjoin_;
   RotateOptions rotate_;
+  TokenCreateOptions token_;
+  std::string token_text_, token_ttl_ = "24h0m0s";
+  std::vector<std::string> token_values_;
+  RegisterOptions register_;
+  std::string discovery_timeout_ = "5m0s", unregister_wait_ = "1m0s", karmada_config_;
+  UnregisterOptions unregister_;
   GetClustersOptions get_;
   std::string resource_;
   WorkloadsOptions workloads_;

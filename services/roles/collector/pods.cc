@@ -165,7 +165,7 @@ void PodProblems::reconcile(const TaskPtr& task) {
   }
   const std::string cluster = cluster_of_space(key.ns);
   const Cluster* known = task->state().cluster(cluster);
-  if (known == nullptr || !known->ready()) return task->done(kLookEvery);
+  if (known == nullptr || known->sync_mode == "Pull" || !known->ready()) return task->done(kLookEvery);
   Seen& seen = seen_.try_emplace(key, Seen{task->now(), {}}).first->second;
   const Millis left = std::max(seen.since + kPatience, seen.listed + kLeastBetween) - task->now();
   if (left.value > 0) return task->done(std::min(left, kLeastBetween));

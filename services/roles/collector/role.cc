@@ -236,6 +236,8 @@ class CollectorRole final : public Role {
         if (!applied(work.value)) wake_binding(state, work.value, wake);
       }
     }
+    // Another one observes its objects from now on.
+    if (change.before["spec"]["syncMode"] != change.after["spec"]["syncMode"]) watches_.wake_cluster(cluster, wake);
     const bool taken_in = has_finalizer(change.after, finalizer::kCluster);
     if (change.before["spec"] != change.after["spec"] ||
         taken_in != has_finalizer(change.before, finalizer::kCluster)) {

@@ -104,7 +104,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
   void start() {
     if (work_.is_null() || cluster_.empty()) return task_->done();
     const Cluster* cluster = task_->state().cluster(cluster_);
-    if (cluster != nullptr && cluster->sync_mode == "Pull") return task_->done();  // its agent does
+    if (cluster != nullptr && cluster->sync_mode == "Pull" && !abandoned(*cluster)) return task_->done();
     if (deleting(work_)) return take_back(cluster);
     if (cluster == nullptr) return task_->done();
     const bool suspended = work_["spec"]["suspendDispatching"].as_bool();
@@ -125,6 +125,9 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
   }
 
  private:
+  /// Its agent does what is to be done for a Pull cluster, unless the cluster leaves without its agent (1.12.2).
+  bool abandoned(const Cluster& pull) const { return deleting(work_) && pull.deleting && !pull.ready(); }
+
   // --- create and update -------------------------------------------------------------------------------------------
 
   void apply_next() {

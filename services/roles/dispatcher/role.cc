@@ -11,6 +11,7 @@
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/apply_work.h"
 #include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/recreations.h"
 #include "services/roles/dispatcher/static_quota.h"
 #include "services/roles/dispatcher/triggers.h"
 #include "services/runtime/follow.h"
@@ -66,7 +67,9 @@ class DispatcherRole final : public Role {
       const auto ready = [](const Value& cluster) {
         return condition_of(cluster, "Ready")["status"].as_string() == "True";
       };
-      if (ready(change.before) != ready(change.after) || deleting(change.before) != deleting(change.after)) {
+      const bool another_mode = change.before["spec"]["syncMode"] != change.after["spec"]["syncMode"];
+      if (ready(change.before) != ready(change.after) || deleting(change.before) != deleting(change.after) ||
+          another_mode) {
         for (const auto& [name, work] : state.objects(type::kWork, execution_space(key.name))) {
           if (wants_dispatch(work.value)) wake.push_back({type::kWork, name.ns, name.name});
         }
@@ -87,7 +90,10 @@ class DispatcherRole final : public Role {
   }
 
   /// Answers of members that still arrive go to the old ones, whose tasks are void.
-  void on_stop() override { slots_ = {}; }
+  void on_stop() override {
+    slots_ = {};
+    recreations_ = {};
+  }
   void on_slot_lost(int slot) override { slots_[static_cast<size_t>(slot)] = {}; }
 
   /// A Work belongs to its member. What Works are rendered from may be for any members: its name decides.
@@ -101,7 +107,10 @@ class DispatcherRole final : public Role {
       const Slot& slot = slots_[static_cast<size_t>(slot_of_key(task->key()))];
       return dispatcher::apply_work(task, members_, open_, slot.reports, slot.reverts, resolver_, revision_of_);
     }
-    follow(dispatcher::decide, task, {.resolver = resolver_});
+    const auto decide = [this](const State& state, const ObjectKey& key, UtcMillis now) {
+      return recreations_.hold_back(dispatcher::decide(state, key, now), now);
+    };
+    follow(decide, task, {.resolver = resolver_});
   }
 
  private:
@@ -148,6 +157,7 @@ class DispatcherRole final : public Role {
     // What a hand-over waits for (handover.h).
     if (!change.removed() && before["status"] != after["status"]) wake_handover(state, after, wake);
     if (change.removed()) {
+      recreations_.removed(state, change.object);
       slots_[static_cast<size_t>(slot_of_key(change.object))].reverts->forget(change.object);
       wake_successor(change.before, wake);
       return wake_owner(change, wake);
@@ -209,6 +219,7 @@ class DispatcherRole final : public Role {
   QuestionResolver* const resolver_;
   const dispatcher::RevisionOf revision_of_;
   std::array<Slot, kSlots> slots_;
+  dispatcher::Recreations recreations_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <map>
 #include <optional>
 
+#include "events/state/agent_identity.h"
 #include "events/state/condition.h"
 #include "events/state/protection.h"
 #include "events/state/served_kind.h"
@@ -101,6 +102,15 @@ std::optional<UtcMillis> emptied_from(const State& state, const ObjectKey& key, 
   return requested.value() + kSecond + kNamespaceDelay;
 }
 
+/// The agent of a cluster that leaves releases its Works by this role, which therefore stays as long as they do.
+bool needed_by_agent(const State& state, const ObjectKey& item) {
+  if (item.type != rbac::kRole && item.type != rbac::kRoleBinding) return false;
+  const std::string cluster = cluster_of_space(item.ns);
+  if (cluster.empty() || item.name != agent_identity::work_role_of(cluster)) return false;
+  const auto works = state.objects(type::kWork, item.ns);
+  return works.begin() != works.end();
+}
+
 }  // namespace
 
 Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now,
@@ -114,6 +124,7 @@ Decided decide_namespace(const State& state, const ObjectKey& key, const Object&
       content = true;
       const ObjectKey item{type, name.ns, name.name};
       // Its finalizers hold it: their owners remove them.
+      if (needed_by_agent(state, item)) continue;
       if (deleting(object.value) && !has_grace_left(state, item, object.value)) continue;
       if (protection == DeletionProtection::kOn && spared(state, item, object.value)) continue;
       if (!decision.try_add(deletion_because_of(state, item, key))) return std::move(decision).build();

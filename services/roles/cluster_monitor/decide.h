@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "events/decision.h"
+#include "events/state/cluster.h"
+
+namespace shiplog::cluster_monitor {
+
+/// As upstream's --cluster-monitor-period, --cluster-monitor-grace-period and --cluster-startup-grace-period.
+inline constexpr Millis kMonitorPeriod{5'000};
+inline constexpr Millis kGracePeriod{40'000};
+inline constexpr Millis kStartupGracePeriod{60'000};
+
+/// What shows that an agent lives, as it is now.
+struct Signs {
+  std::optional<Cluster::Condition> ready;  ///< of the Cluster's status, which the agent posts
+  std::string renew_time;                   ///< of its Lease, which is in the ephemera; empty: there is none
+  bool operator==(const Signs&) const = default;
+};
+
+/// When they last moved forward. Memory of the process that acts: it begins anew with each (1.13.3).
+struct Heartbeat {
+  Signs signs;
+  UtcMillis seen;        ///< the probe time
+  bool renewed = false;  ///< the Lease, since this process acts
+  bool operator==(const Heartbeat&) const = default;
+};
+
+Signs signs_of(const Cluster& cluster, const Value& lease);
+
+/// `before`: nullopt when the cluster is seen for the first time.
+Heartbeat observed(const std::optional<Heartbeat>& before, Signs signs, UtcMillis now);
+
+/// Sets the condition Ready of a Pull cluster to Unknown when its agent has not been heard of for the grace period
+/// (1.13). Pure. Push clusters are left alone: their condition is what the collector finds out.
+///
+/// - Owns: Ready=Unknown of Pull clusters, and no other condition or field of the status.
+/// - Trigger: every 5 seconds, and a change of the Cluster.
+/// - Failures: none of its own.
+///
+///   agent posts status or renews its Lease ──► probe time moves forward
+///   no sign for 40 s (60 s after the creation, if there never was a status) ──► Ready=Unknown ──agent posts──► True
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const Heartbeat& heartbeat);
+
+}  // namespace shiplog::cluster_monitor
