@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <unistd.h>
+
 #include "services/http/upgraded_stream.h"
 
 namespace shiplog {
@@ -59,19 +61,46 @@ void ClientConnection::open(std::shared_ptr<ClientCall> call, Millis connect_tim
     self->lost(
         Error{ErrorCode::kTimeout, "connecting took longer than " + std::to_string(connect_timeout.value) + " ms"});
   });
+  endpoint_->dial ? dial() : connect();
+}
+
+/// The answer may come on any thread, and after the connection was given up.
+void ClientConnection::dial() {
+  endpoint_->dial([strand = strand_, weak = weak_from_this()](Result<std::optional<int>> dialed) {
+    strand.post([weak, dialed = std::move(dialed)] {
+      const auto self = weak.lock();
+      if (self == nullptr || self->closed_) {
+        if (dialed && dialed.value()) ::close(*dialed.value());
+        return;
+      }
+      if (!dialed) return self->lost(dialed.error());
+      if (!dialed.value()) return self->connect();
+      if (const auto adopted = self->transport_->adopt(*dialed.value()); !adopted) {
+        ::close(*dialed.value());
+        return self->lost(adopted.error());
+      }
+      self->shake_hands();
+    });
+  });
+}
+
+void ClientConnection::connect() {
   transport_->connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks,
                       [self = shared_from_this()](const Result<void>& done) {
                         if (self->closed_) return;
                         if (!done) return self->lost(done.error());
-                        if (!self->endpoint_->tls) return self->connected();
-                        self->transport_->handshake_as_client(self->endpoint_->tls, self->endpoint_->server_name,
-                                                              self->endpoint_->insecure,
-                                                              [self](const Result<void>& shaken) {
-                                                                if (self->closed_) return;
-                                                                if (!shaken) return self->lost(shaken.error());
-                                                                self->connected();
-                                                              });
+                        self->shake_hands();
                       });
+}
+
+void ClientConnection::shake_hands() {
+  if (!endpoint_->tls) return connected();
+  transport_->handshake_as_client(endpoint_->tls, endpoint_->server_name, endpoint_->insecure,
+                                  [self = shared_from_this()](const Result<void>& shaken) {
+                                    if (self->closed_) return;
+                                    if (!shaken) return self->lost(shaken.error());
+                                    self->connected();
+                                  });
 }
 
 void ClientConnection::connected() {

@@ -25,6 +25,7 @@ struct ClientEndpoint {
   bool insecure = false;
   net::TlsContext tls;  ///< nullptr: plain
   std::shared_ptr<const Networks> denied_networks;
+  HttpClient::Dial dial;  ///< empty: it is connected to
 };
 
 /// One request, from the call to its one answer.
@@ -78,6 +79,9 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   const std::shared_ptr<ClientCall>& call() const { return call_; }
 
  private:
+  void dial();
+  void connect();
+  void shake_hands();
   void connected();
   void write_on();
   void read();

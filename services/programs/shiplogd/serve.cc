@@ -17,6 +17,7 @@
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
+#include "services/adapters/members/member_tunnels.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/vault.h"
@@ -135,6 +136,8 @@ class ControlPlane {
       if (roles_) roles_->stop();
     });
     feed_publisher_.reset();
+    tunnels_.reset();
+    tunnels_io_.reset();
     members_io_.reset();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
@@ -488,6 +491,9 @@ class ControlPlane {
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.revision_views = true;
+    tunnels_io_ = std::make_shared<IoThreads>(1);
+    tunnels_ = std::make_unique<MemberTunnels>(MemberTunnels::Options{.io = tunnels_io_, .executor = &loop_});
+    api.tunnels = tunnels_.get();
     api.addresses = &addresses_;
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
@@ -552,6 +558,8 @@ class ControlPlane {
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
+  std::shared_ptr<IoThreads> tunnels_io_;
+  std::unique_ptr<MemberTunnels> tunnels_;  ///< of the process that serves the API
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
   std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<ScriptResolver> scripts_;
