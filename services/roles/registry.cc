@@ -5,12 +5,14 @@
 #include "events/base/check.h"
 #include "events/kinds/kinds.h"
 #include "events/slots.h"
+#include "services/roles/agent_csr_approving/role.h"
 #include "services/roles/apiservice_registration/decide.h"
 #include "services/roles/apiservice_registration/role.h"
 #include "services/roles/application_failover/decide.h"
 #include "services/roles/application_failover/role.h"
 #include "services/roles/binder/decide.h"
 #include "services/roles/binder/role.h"
+#include "services/roles/bootstrap_tokens/role.h"
 #include "services/roles/clusterrole_aggregation/decide.h"
 #include "services/roles/clusterrole_aggregation/role.h"
 #include "services/roles/collector/decide.h"
@@ -118,6 +120,14 @@ const RoleEntry kRoles[] = {
     {"signer", "api", "certificates for approved CertificateSigningRequests",
      [](const RoleContext& context) { return make_signer_role(context.authority); }, nullptr,
      "a certificate has a random serial number, and its key is outside of the journal"},
+    {"agent-csr-approving", "api", "approves the requests of Pull clusters' agents for their certificates",
+     [](const RoleContext&) { return make_agent_csr_approving_role(); }, agent_csr_approving::decide_request, ""},
+    {"bootstrap-tokens", "api",
+     "the ConfigMap `cluster-info` of kube-public, signed for each bootstrap token; deletes tokens that have expired",
+     [](const RoleContext& context) {
+       return make_bootstrap_tokens_role(context.server, context.authority, context.open_sealed);
+     },
+     nullptr, "the address and the authority of the API server are outside of the journal, and tokens are sealed"},
     {"clusterrole-aggregation", "api", "the rules of ClusterRoles with an aggregationRule",
      [](const RoleContext&) { return make_clusterrole_aggregation_role(); }, clusterrole_aggregation::decide, ""},
     {"apiservice-registration", "api", "an APIService for each group and version that is served",

@@ -193,6 +193,9 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   forget_credentials(draft.request);
   if (!acting) co_return reject(server, draft, acting.error());
   draft.user = std::move(acting).value();
+  if (past && past.value() && draft.user.name == kAnonymousUser && !server.options.anonymous) {
+    co_return reject(server, draft, Error{ErrorCode::kUnauthorized, "Unauthorized"});  // public is only what is now
+  }
   if (draft.produced != nullptr) draft.produced->user = draft.user.name;
   if (!past) co_return reject(server, draft, past.error());
   if (past.value()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/state/agent_identity.h"
 #include "events/state/object.h"
 #include "events/state/work.h"
 #include "services/api/status.h"
@@ -82,7 +83,7 @@ std::string changed_field(const Value& before, const Value& after) {
 /// The agent of the cluster that the Work is for.
 bool is_its_agent(const User& user, const ObjectKey& work) {
   const std::string cluster = cluster_of_space(work.ns);
-  return !cluster.empty() && user.name == kAgentPrefix + cluster && in_group(user, kAgentsGroup);
+  return !cluster.empty() && user.name == agent_identity::user_of(cluster) && in_group(user, agent_identity::kGroup);
 }
 
 /// The finalizer that the agent removes once its member has given the objects back.
@@ -109,8 +110,8 @@ std::string changed_by_agent(const Value& before, const Value& after) {
 /// What the user would write that is the control plane's; empty: nothing.
 std::string owned_part(const User& user, const ObjectKey& key, const Value& old, const Value& object) {
   if (key.type == type::kWork) {
-    const bool updates = !old.is_null() && !object.is_null();
-    return updates && is_its_agent(user, key) ? changed_by_agent(old, object) : "a Work";
+    if (old.is_null() || !is_its_agent(user, key)) return "a Work";
+    return object.is_null() ? "" : changed_by_agent(old, object);  // a cluster that unregisters deletes its Works
   }
   if (!is_binding(key.type) || object.is_null()) return {};
   return old.is_null() ? "a binding" : changed_field(old, object);

@@ -12,10 +12,6 @@ namespace shiplog::api {
 /// verbs includes it; cluster-admin does, by "*".
 inline constexpr const char* kManageVerb = "manage";
 
-/// An agent's certificate is for the user kAgentPrefix + name of its cluster, in this group.
-inline constexpr const char* kAgentPrefix = "system:karmada:agent:";
-inline constexpr const char* kAgentsGroup = "system:karmada:agents";
-
 /// Bindings and Works are written by the control plane, and decide what members run. Without the verb "manage" on the
 /// resource, a user may
 /// - change spec.suspension and spec.gracefulEvictionTasks of a ResourceBinding or ClusterResourceBinding, and its
@@ -23,7 +19,7 @@ inline constexpr const char* kAgentsGroup = "system:karmada:agents";
 /// - delete bindings;
 /// if the user's roles permit the request at all. Everything else is refused: creating bindings, their other fields and
 /// status, and every write to a Work; but the agent of a cluster may write the status of its own Works, and the
-/// finalizer that tells that its member still has their objects.
+/// finalizer that tells that its member still has their objects, and may delete them.
 /// `old`: null on create. `object`: null on delete. Other types pass. Error: kForbidden, naming the field.
 std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                   const Value& object);

@@ -128,7 +128,7 @@ TEST_F(OwnedKinds, AnAgentReportsAboutItsOwnWorksAndReleasesThem_1_7_9) {
   EXPECT_FALSE(allowed(agent, [](Value& one) { one.edit("metadata").edit("labels").set("a", "b"); }));
   EXPECT_FALSE(allowed(agent, [](Value& one) { one.edit("metadata").erase("finalizers"); }));
   EXPECT_TRUE(refuse_owned(policy, agent, kWorkOfM1, {}, work)) << "it creates none";
-  EXPECT_TRUE(refuse_owned(policy, agent, kWorkOfM1, work, {}));
+  EXPECT_FALSE(refuse_owned(policy, agent, kWorkOfM1, work, {})) << "as it does when it is unregistered";
   EXPECT_FALSE(allowed(agent, report, {"works.work.karmada.io", "karmada-es-m2", "web"})) << "of another cluster";
   EXPECT_FALSE(allowed({"system:karmada:agent:m1", {}, "", {}}, report)) << "a name without the group";
   EXPECT_FALSE(allowed({"system:karmada:agent:", {"system:karmada:agents"}, "", {}}, report,

@@ -13,7 +13,7 @@ std::optional<std::string> tunnel_of(std::string_view path) {
 }
 
 bool may_open_tunnel(const User& user, const std::string& cluster) {
-  return !cluster.empty() && user.name == agent_identity::user_of(cluster) && in_group(user, agent_identity::kGroup);
+  return agent_identity::cluster_of(user.name) == cluster && in_group(user, agent_identity::kGroup);
 }
 
 }  // namespace shiplog::api
