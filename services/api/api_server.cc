@@ -20,6 +20,7 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stamped_writer.h"
 #include "services/api/proof/proof.h"
+#include "services/api/proxy/member_proxy.h"
 #include "services/api/reads.h"
 #include "services/api/sql/sql_service.h"
 #include "services/api/auth/rbac/tunnel_access.h"
@@ -65,6 +66,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::unique_ptr<metrics::ScrapeHook> scrape_hook;
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+  void serve_as(HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user);
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
   /// False: it was refused.
   bool may_read_everything(const RequestContext& context);
@@ -213,6 +215,14 @@ void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter
   pipeline->handle(std::move(request), std::move(writer));
 }
 
+void ApiServer::Impl::serve_as(HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user) {
+  request.path = without_trailing_slash(std::move(request.path));
+  if (open_to_all(request, writer)) return;
+  Submission submission;
+  submission.user = user;
+  pipeline->submit(std::move(request), std::move(writer), std::move(submission));
+}
+
 bool ApiServer::Impl::may_read_everything(const RequestContext& context) {
   if (in_group(context.user, kMastersGroup)) return true;
   Attributes wanted;
@@ -329,6 +339,13 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   reads.read = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_read(server->shared_from_this(), context);
   };
+  if (own.members != nullptr) {
+    auto here = [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user) {
+      if (const auto self = weak.lock()) self->serve_as(std::move(request), std::move(writer), user);
+    };
+    const auto proxy = std::make_shared<MemberProxy>(impl->server, std::move(here));
+    reads.proxy = [proxy](const RequestContextPtr& context) { proxy->serve(context); };
+  }
   impl->pipeline = std::make_unique<Pipeline>(impl->server, std::move(reads), inline_executor());
 
   HttpServer::Options http = own.http;

@@ -14,6 +14,8 @@
 /// Internal to services/http.
 namespace shiplog {
 
+struct ProxyRoute;
+
 /// Where a client connects to.
 struct ClientEndpoint {
   std::string name;  ///< for errors: "https://host:6443"
@@ -26,6 +28,7 @@ struct ClientEndpoint {
   net::TlsContext tls;  ///< nullptr: plain
   std::shared_ptr<const Networks> denied_networks;
   HttpClient::Dial dial;  ///< empty: it is connected to
+  std::shared_ptr<const ProxyRoute> proxy;  ///< nullptr: connected directly
 };
 
 /// One request, from the call to its one answer.
@@ -42,7 +45,9 @@ struct ClientCall {
   std::shared_ptr<ByteLease> lease;    ///< grows with it; nullptr: none
   HttpClient::OnResponse on_response;  ///< request()
   HttpClient::OnHead on_head;          ///< stream()
-  HttpClient::OnData on_data;
+  HttpClient::OnData on_data;          ///< or on_part
+  HttpClient::OnPart on_part;
+  Millis idle_timeout{0};  ///< of a stream
   HttpClient::OnEnd on_end;
   HttpClient::OnUpgraded on_upgraded;  ///< upgrade()
   net::Timer timer;
@@ -79,8 +84,11 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   const std::shared_ptr<ClientCall>& call() const { return call_; }
 
  private:
+  /// The one place where a connection to the server is made: through a proxy, by the client's Dial, or directly; then TLS.
+  void reach_server();
   void dial();
   void connect();
+  void reached(const Result<void>& done);
   void shake_hands();
   void connected();
   void write_on();
@@ -88,6 +96,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void receive();
   void parse();
   void deliver();
+  void resume(const std::shared_ptr<ClientCall>& call);
+  void limit_silence();
   bool within_budget();
   void answered();
   void hand_over();
@@ -104,6 +114,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool closed_ = false;
   bool used_before_ = false;
   bool reading_ = false;
+  bool held_ = false;  // the call's reader has not asked for more yet
   std::shared_ptr<ClientCall> call_;
   size_t written_ = 0;
   bool writing_ = false;

@@ -11,6 +11,7 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/proxy/proxy_path.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -157,6 +158,15 @@ Error not_produced(const RequestContext& context) {
   return method_not_allowed(context.subject(), context.verb + " by a produced request");
 }
 
+/// A request to a member, whose body is passed on as it is.
+StageResult<void> prepare_proxied(const Server& server, RequestContext& draft, bool past, std::string body) {
+  if (past) return Error{ErrorCode::kNotFound, "clusters/proxy is not served below /at/: members have no past here"};
+  if (draft.produced != nullptr) return method_not_allowed(StatusDetails{}, "clusters/proxy by a produced request");
+  SHIPLOG_TRY(draft.large, limit_large(server, draft.user, body.size()));
+  draft.body = std::move(body);
+  return ok();
+}
+
 /// A write, once it is known what it is about.
 awaitable<void> serve_write(const Server& server, const RequestContext& context, const std::string& body, Lane& lane) {
   auto write = decode(server, context, body);
@@ -209,6 +219,11 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   auto slot = limit(server, draft.user, draft.request, draft.writer);
   if (!slot) co_return reject(server, draft, slot.error());
   draft.writer = std::move(slot).value();
+  if (reads->proxy && is_proxied(draft.request.path)) {
+    auto passed = prepare_proxied(server, draft, past.value().has_value(), std::move(body));
+    if (!passed) co_return reject(server, draft, passed.error());
+    co_return reads->proxy(std::make_shared<const RequestContext>(std::move(draft)));
+  }
   auto well_formed = check_request(draft.request);
   if (!well_formed) co_return reject(server, draft, well_formed.error());
 

@@ -14,6 +14,8 @@ struct ReadHandlers {
   std::function<bool(const RequestContextPtr&)> serve_path;
   /// get, list and watch.
   std::function<void(const RequestContextPtr&)> read;
+  /// Paths below clusters/NAME/proxy; empty: there is no cluster proxy.
+  std::function<void(const RequestContextPtr&)> proxy;
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.

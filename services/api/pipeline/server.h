@@ -32,6 +32,10 @@ namespace shiplog::proof {
 class NoteSigner;
 }  // namespace shiplog::proof
 
+namespace shiplog {
+class MemberClients;
+}  // namespace shiplog
+
 namespace shiplog::api {
 
 class Access;
@@ -74,7 +78,8 @@ struct ServerOptions {
   /// Signs checkpoints of the record's tree; may be nullptr: there is no tree.
   std::shared_ptr<const proof::NoteSigner> signer;
   MemberTunnels* tunnels = nullptr;  ///< outlives the server; may be nullptr: agents open none here
-  HealthChecks health;  ///< of /readyz, /livez and /healthz; may be empty
+  MemberClients* members = nullptr;  ///< may be nullptr: there is no cluster proxy
+  HealthChecks health;               ///< of /readyz, /livez and /healthz; may be empty
   /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.
   std::function<bool(const RequestContextPtr&)> requests;
   /// Judges new pods by the ResourceQuotas of their namespace; may be empty: quotas do not limit them. Threads: any.

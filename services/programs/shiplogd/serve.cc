@@ -17,6 +17,7 @@
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
+#include "services/adapters/members/member_clients.h"
 #include "services/adapters/members/member_tunnels.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/fleet_key.h"
@@ -136,9 +137,10 @@ class ControlPlane {
       if (roles_) roles_->stop();
     });
     feed_publisher_.reset();
-    tunnels_.reset();
-    tunnels_io_.reset();
     members_io_.reset();
+    proxied_members_.clear();
+    tunnels_.reset();
+    proxy_io_.reset();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
   }
@@ -205,11 +207,24 @@ class ControlPlane {
                          .random = &random_,
                          .vault = vault_.get()});
     record_->replica().add_observer(addresses_);
+    if (serves_api()) observe_members();
     cluster_metrics_ = std::make_unique<ClusterMetrics>(has_role("collector"));
     record_->replica().add_observer(*cluster_metrics_);
     record_->replica().add_observer(decision_metrics_);
     record_->replica().add_observer(webhooks_);
     upkeep_->observe(*record_, *ephemera_, loop_);
+  }
+
+  /// What requests of users to members are sent through.
+  void observe_members() {
+    proxy_io_ = std::make_shared<IoThreads>(2);
+    tunnels_ = std::make_unique<MemberTunnels>(MemberTunnels::Options{.io = proxy_io_, .executor = &loop_});
+    proxied_members_.configure({.io = proxy_io_,
+                                .open = [this](Value value) { return open_sealed(std::move(value)); },
+                                .user_agent = kUserAgent,
+                                .denied_networks = options_.denied_networks,
+                                .tunnels = tunnels_.get()});
+    record_->replica().add_observer(proxied_members_);
   }
 
   /// The state that the record was restored with.
@@ -220,6 +235,7 @@ class ControlPlane {
     addresses_.load(state);
     cluster_metrics_->load(state);
     webhooks_.load(state);
+    if (serves_api()) proxied_members_.load(state);
   }
 
   void on_caught_up() {
@@ -491,10 +507,9 @@ class ControlPlane {
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.revision_views = true;
-    tunnels_io_ = std::make_shared<IoThreads>(1);
-    tunnels_ = std::make_unique<MemberTunnels>(MemberTunnels::Options{.io = tunnels_io_, .executor = &loop_});
     api.tunnels = tunnels_.get();
     api.addresses = &addresses_;
+    api.members = &proxied_members_;
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
     api.process = [this] { return process_figures(); };
@@ -550,6 +565,8 @@ class ControlPlane {
   ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
+  std::shared_ptr<IoThreads> proxy_io_;
+  MemberClients proxied_members_;
   KeyPair authority_;  ///< of the process that serves the API; set before any role begins
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
@@ -558,7 +575,6 @@ class ControlPlane {
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
-  std::shared_ptr<IoThreads> tunnels_io_;
   std::unique_ptr<MemberTunnels> tunnels_;  ///< of the process that serves the API
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
   std::unique_ptr<Quarantine> quarantine_;
