@@ -25,6 +25,8 @@
 #include "services/api/proxy/member_proxy.h"
 #include "services/api/reads.h"
 #include "services/api/sql/sql_service.h"
+#include "services/api/auth/rbac/tunnel_access.h"
+#include "services/api/tunnel_requests.h"
 #include "services/api/watch.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
@@ -285,6 +287,10 @@ bool ApiServer::Impl::serve_path(const RequestContextPtr& context) {
     return true;
   }
   if (!path.starts_with("/shiplog/v1/")) return false;
+  if (tunnel_of(path)) {
+    serve_tunnel_request(server, context);
+    return true;
+  }
   const auto& requests = server->options.requests;
   if (requests && (path == "/shiplog/v1/requests" || path.starts_with("/shiplog/v1/requests/"))) {
     return requests(context);

@@ -243,6 +243,7 @@ Result<std::unique_ptr<HttpClient>> HttpClient::create(std::shared_ptr<IoThreads
   if (!one_line(target.bearer_token))
     return Error{ErrorCode::kBadRequest, endpoint.name + ": the token has a line break"};
   endpoint.denied_networks = options.denied_networks;
+  endpoint.dial = options.dial;
   auto pool = std::make_shared<Pool>(*io, std::move(endpoint), target.bearer_token, options);
   return std::unique_ptr<HttpClient>{new HttpClient{std::move(io), std::move(pool)}};
 }

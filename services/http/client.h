@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,10 @@ struct ClientCall;
 /// thread. Callbacks run on an I/O thread, must not block, and run exactly once.
 class HttpClient {
  public:
+  /// Makes a connection to the server in place of a TCP connect, and calls back once, on any thread: with a socket,
+  /// which is the client's from then on; or nullopt, so that it connects itself. TLS and HTTP follow either way.
+  using Dial = std::function<void(std::function<void(Result<std::optional<int>>)>)>;
+
   struct Options {
     size_t max_connections = 16;                    ///< for request(); what is over waits its turn, within its time
     size_t max_streams = 256;                       ///< each has a connection of its own; more get kTooManyRequests
@@ -37,6 +42,7 @@ class HttpClient {
     /// Never connected to, whatever name leads there: checked for each connection, after the name is resolved. nullptr:
     /// none. The error is kForbidden and names the network.
     std::shared_ptr<const Networks> denied_networks = nullptr;
+    Dial dial = nullptr;
   };
 
   /// A streamed answer that is under way. Dropping it does not end the stream.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <unistd.h>
+
 #include "services/http/proxy_route.h"
 #include "services/http/upgraded_stream.h"
 
@@ -67,16 +69,38 @@ void ClientConnection::open(std::shared_ptr<ClientCall> call, Millis connect_tim
 
 void ClientConnection::reach_server() {
   const auto& proxy = endpoint_->proxy;
-  const auto next = [self = shared_from_this()](const Result<void>& done) {
-    if (self->closed_) return;
-    if (!done) return self->lost(done.error());
-    self->shake_hands();
-  };
-  if (proxy == nullptr) {
-    return transport_->connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks, next);
-  }
+  if (proxy == nullptr) return endpoint_->dial ? dial() : connect();
   connect_through(*proxy, *transport_, {endpoint_->host, endpoint_->port, endpoint_->denied_networks},
-                  shared_from_this(), next);
+                  shared_from_this(), [self = shared_from_this()](const Result<void>& done) { self->reached(done); });
+}
+
+void ClientConnection::connect() {
+  transport_->connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks,
+                      [self = shared_from_this()](const Result<void>& done) { self->reached(done); });
+}
+
+/// The answer may come on any thread, and after the connection was given up.
+void ClientConnection::dial() {
+  endpoint_->dial([strand = strand_, weak = weak_from_this()](Result<std::optional<int>> dialed) {
+    strand.post([weak, dialed = std::move(dialed)] {
+      const auto self = weak.lock();
+      if (self == nullptr || self->closed_) {
+        if (dialed && dialed.value()) ::close(*dialed.value());
+        return;
+      }
+      if (!dialed) return self->lost(dialed.error());
+      if (!dialed.value()) return self->connect();
+      const auto adopted = self->transport_->adopt(*dialed.value());
+      if (!adopted) ::close(*dialed.value());
+      self->reached(adopted);
+    });
+  });
+}
+
+void ClientConnection::reached(const Result<void>& done) {
+  if (closed_) return;
+  if (!done) return lost(done.error());
+  shake_hands();
 }
 
 void ClientConnection::shake_hands() {

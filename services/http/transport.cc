@@ -194,6 +194,14 @@ void Transport::connect(const std::string& host, const std::string& port, std::s
       });
 }
 
+Result<void> Transport::adopt(int socket) {
+  error_code ec;
+  static_cast<void>(impl_->socket.assign(tcp::v4(), socket, ec));
+  if (ec) return Error{ErrorCode::kIo, "the socket cannot be used: " + ec.message()};
+  configure(impl_->socket);
+  return ok();
+}
+
 void Transport::handshake_as_server(const TlsContext& tls, Done done) {
   impl_->tls = std::make_unique<TlsSession>(tls.get(), impl_->socket.native_handle());
   impl_->tls->accept();

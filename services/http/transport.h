@@ -36,6 +36,8 @@ class Transport {
 
   /// Error: also kForbidden, the host is in one of these networks. Of several addresses those are left out.
   void connect(const std::string& host, const std::string& port, std::shared_ptr<const Networks> denied, Done done);
+  /// Takes over a socket that is connected already, as a pair of sockets is. Error: kIo.
+  Result<void> adopt(int socket);
   void handshake_as_server(const TlsContext& tls, Done done);
   /// Verifies the server's certificate for `name` (DNS name or IP address) unless `insecure`. Over a connection that
   /// has TLS already, to a proxy, the new session runs inside of that one.

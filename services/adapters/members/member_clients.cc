@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/adapters/members/member_target.h"
+#include "services/adapters/members/member_tunnels.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -60,6 +61,9 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
   options.max_response_bytes = kMostGathered;
   options.user_agent = options_.user_agent;
   options.denied_networks = options_.denied_networks;
+  if (options_.tunnels != nullptr && member.spec["syncMode"].as_string() == "Pull") {
+    options.dial = options_.tunnels->dialer(cluster);
+  }
   auto made = HttpClient::create(options_.io, target, options);
   if (!made) return unusable(made.error().message);
   return std::shared_ptr<HttpClient>{std::move(made).value()};

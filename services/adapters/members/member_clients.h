@@ -16,6 +16,8 @@
 
 namespace shiplog {
 
+class MemberTunnels;
+
 /// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that
 /// of spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew
 /// when its Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
@@ -22,6 +23,11 @@ bool add_entry(X509_NAME* name, const char* field, const std::string& value) {
                                       static_cast<int>(value.size()), -1, 0) == 1;
 }
 
+Error no_name(const std::string& text) {
+  ::ERR_clear_error();
+  return {ErrorCode::kInvalid, "\"" + text + "\" cannot stand in a certificate"};
+}
+
 Result<std::string> to_pem(X509_REQ* request) {
   const x509::Bio bio{::BIO_new(::BIO_s_mem())};
   if (!bio || ::PEM_write_bio_X509_REQ(bio.get(), request) != 1) return x509::error();
@@ -36,9 +42,10 @@ Result<NewRequest> new_request(const std::string& common_name, const std::vector
   if (!key || !request) return x509::error();
   X509_NAME* subject = ::X509_REQ_get_subject_name(request.get());
   for (const std::string& organization : organizations) {
-    if (!add_entry(subject, "O", organization)) return x509::error();
+    if (!add_entry(subject, "O", organization)) return no_name(organization);
   }
-  if (!add_entry(subject, "CN", common_name) || ::X509_REQ_set_pubkey(request.get(), key.get()) != 1 ||
+  if (!add_entry(subject, "CN", common_name)) return no_name(common_name);
+  if (::X509_REQ_set_pubkey(request.get(), key.get()) != 1 ||
       ::X509_REQ_sign(request.get(), key.get(), ::EVP_sha256()) == 0) {
     return x509::error();
   }

@@ -13,7 +13,7 @@ struct NewRequest {
   std::string key_pem;
 };
 
-/// With a new ECDSA P-256 key. Error: kInternal from OpenSSL.
+/// With a new ECDSA P-256 key. Errors: kInvalid, a name that cannot stand in a certificate; kInternal, from OpenSSL.
 Result<NewRequest> new_request(const std::string& common_name, const std::vector<std::string>& organizations);
 
 /// "sha256:" and the hash of the public key (SubjectPublicKeyInfo) of the first certificate, in hexadecimal digits: how

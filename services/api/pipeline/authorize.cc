@@ -1,5 +1,6 @@
 #include "services/api/auth/authorization.h"
 #include "services/api/insight/insight.h"
+#include "services/api/auth/rbac/tunnel_access.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/log.h"
 
@@ -37,6 +38,11 @@ StageResult<User> impersonate(const Server& server, const User& user, const Http
 }
 
 StageResult<std::string> authorize(const Server& server, const User& user, const HttpRequest& request) {
+  if (const auto cluster = tunnel_of(request.path)) {
+    if (may_open_tunnel(user, *cluster)) return std::string{"it is the agent of the cluster"};
+    return refused(user, attributes_of(request.method, request.path, request.query),
+                   "tunnels to cluster " + *cluster + " are opened by its agent only");
+  }
   if (in_group(user, kMastersGroup)) return std::string{};
   const Attributes wanted = attributes_of(request.method, request.path, request.query);
   auto decision = decide(server.options.access, user, wanted);

@@ -25,6 +25,10 @@
 #include "services/http/server.h"
 #include "services/runtime/health.h"
 
+namespace shiplog {
+class MemberTunnels;
+}  // namespace shiplog
+
 namespace shiplog::proof {
 class NoteSigner;
 }  // namespace shiplog::proof
@@ -77,6 +81,7 @@ struct ServerOptions {
   ProcessSource process;  ///< figures of this process; may be empty
   /// Signs checkpoints of the record's tree; may be nullptr: there is no tree.
   std::shared_ptr<const proof::NoteSigner> signer;
+  MemberTunnels* tunnels = nullptr;  ///< outlives the server; may be nullptr: agents open none here
   MemberClients* members = nullptr;  ///< may be nullptr: there is no cluster proxy
   HealthChecks health;               ///< of /readyz, /livez and /healthz; may be empty
   /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.

@@ -51,6 +51,7 @@ void MemberAgent::stop() {
   loop_.call([this] {
     *alive_ = false;
     mirrors_.clear();
+    tunnels_.reset();
     copy_.reset();
     interpreter::run_scripts_elsewhere(nullptr);
   });
@@ -127,6 +128,7 @@ void MemberAgent::reload_credentials() {
       return;
     }
     log::info("agent.credentials_replaced", {log::kv("what", what), log::kv("url", now.url)});
+    if (tunnels_ != nullptr) tunnels_->use(control_plane_->target(), member_->target().url);
     if (&access == control_plane_.get()) {
       for (const auto& mirror : mirrors_) mirror->list_again();
     }
@@ -316,6 +318,18 @@ void MemberAgent::follow_works() {
       }));
   works_ = mirrors_.back().get();
   works_->start();
+  open_tunnels();
+}
+
+void MemberAgent::open_tunnels() {
+  tunnels_ = std::make_unique<TunnelKeeper>(
+      TunnelKeeper::Options{.cluster = options_.cluster,
+                            .executor = &loop_,
+                            .random = &random_,
+                            .io = io_,
+                            .user_agent = options_.user_agent,
+                            .trouble = [this](const Error* error) { trouble("tunnels", error); }});
+  tunnels_->use(control_plane_->target(), member_->target().url);
 }
 
 void MemberAgent::follow_customizations(const std::string& type, const std::string& plural) {

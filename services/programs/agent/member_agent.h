@@ -16,6 +16,7 @@
 #include "services/programs/agent/fleet_copy.h"
 #include "services/programs/agent/options.h"
 #include "services/programs/agent/registration.h"
+#include "services/programs/agent/tunnel_keeper.h"
 #include "services/runtime/health.h"
 #include "services/runtime/thread_loop.h"
 
@@ -57,6 +58,7 @@ class MemberAgent {
   std::unique_ptr<CollectionMirror> mirror(const std::string& path, const std::string& query,
                                            std::function<void(std::vector<Value>)> listed,
                                            std::function<void(std::string_view, const Value&)> changed);
+  void open_tunnels();
   void renew_lease();
   void write_lease(const Value& before);
   void trouble(const std::string& what, const Error* error);
@@ -71,6 +73,7 @@ class MemberAgent {
   std::unique_ptr<WebhookResolver> webhooks_;
   std::unique_ptr<ScriptResolver> scripts_;
   std::unique_ptr<FleetCopy> copy_;
+  std::unique_ptr<TunnelKeeper> tunnels_;
   std::vector<std::unique_ptr<CollectionMirror>> mirrors_;
   CollectionMirror* works_ = nullptr;
   std::string member_id_;

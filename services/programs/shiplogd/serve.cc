@@ -18,6 +18,7 @@
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
 #include "services/adapters/members/member_clients.h"
+#include "services/adapters/members/member_tunnels.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/vault.h"
@@ -144,6 +145,7 @@ class ControlPlane {
     feed_publisher_.reset();
     members_io_.reset();
     proxied_members_.clear();
+    tunnels_.reset();
     proxy_io_.reset();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
@@ -231,10 +233,12 @@ class ControlPlane {
   /// What requests of users to members are sent through.
   void observe_members() {
     proxy_io_ = std::make_shared<IoThreads>(2);
+    tunnels_ = std::make_unique<MemberTunnels>(MemberTunnels::Options{.io = proxy_io_, .executor = &loop_});
     proxied_members_.configure({.io = proxy_io_,
                                 .open = [this](Value value) { return open_sealed(std::move(value)); },
                                 .user_agent = kUserAgent,
-                                .denied_networks = options_.denied_networks});
+                                .denied_networks = options_.denied_networks,
+                                .tunnels = tunnels_.get()});
     record_->replica().add_observer(proxied_members_);
   }
 
@@ -524,6 +528,7 @@ class ControlPlane {
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.revision_views = true;
+    api.tunnels = tunnels_.get();
     api.addresses = &addresses_;
     api.members = &proxied_members_;
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
@@ -592,6 +597,7 @@ class ControlPlane {
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
+  std::unique_ptr<MemberTunnels> tunnels_;  ///< of the process that serves the API
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
   std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<ScriptResolver> scripts_;

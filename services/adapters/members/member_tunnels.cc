@@ -1,0 +1,164 @@
+#include "services/adapters/members/member_tunnels.h"
+
+#include <algorithm>
+#include <utility>
+
+
+namespace shiplog {
+namespace {
+
+using Then = std::function<void(Result<std::optional<int>>)>;
+
+Error none_waiting(const std::string& cluster) {
+  return {ErrorCode::kUnavailable, "cluster " + cluster +
+                                       ": no tunnel of its agent is open to this API server now; the agent opens new "
+                                       "ones within seconds, if it is running and reaches this server"};
+}
+
+}  // namespace
+
+struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Shared> {
+  struct Waiter {
+    uint64_t number = 0;
+    Then then;
+  };
+  struct Cluster {
+    std::map<uint64_t, std::shared_ptr<WaitingTunnel>> tunnels;  // the newest last
+    std::deque<Waiter> waiters;
+    UtcMillis last_seen;
+  };
+
+  explicit Shared(Options an_options) : options{std::move(an_options)} {}
+
+  void dial(const std::string& cluster, Then then) {
+    std::shared_ptr<WaitingTunnel> tunnel;
+    {
+      const std::lock_guard lock{mutex};
+      const auto found = clusters.find(cluster);
+      const bool known = found != clusters.end() && (!found->second.tunnels.empty() ||
+                                                     options.executor->now() - found->second.last_seen <
+                                                         options.remembered);
+      if (known && found->second.tunnels.empty()) {
+        const uint64_t number = ++numbers;
+        found->second.waiters.push_back({number, std::move(then)});
+        options.executor->post_after(options.wait_for_one, [weak = weak_from_this(), cluster, number] {
+          if (const auto self = weak.lock()) self->give_up(cluster, number);
+        });
+        return;
+      }
+      if (known) {
+        const auto newest = std::prev(found->second.tunnels.end());
+        tunnel = std::move(newest->second);
+        found->second.tunnels.erase(newest);
+        found->second.last_seen = options.executor->now();
+      }
+    }
+    if (tunnel == nullptr) return then(std::optional<int>{});
+    use(cluster, *tunnel, std::move(then));
+  }
+
+  void use(const std::string& cluster, WaitingTunnel& tunnel, Then then) const {
+    tunnel.take(options.take_timeout, [cluster, then = std::move(then)](Result<int> socket) {
+      socket ? then(std::optional{socket.value()})
+             : then(socket.error().context("cluster " + cluster + ", through the tunnel of its agent"));
+    });
+  }
+
+  void give_up(const std::string& cluster, uint64_t number) {
+    Then then;
+    {
+      const std::lock_guard lock{mutex};
+      auto& waiters = clusters[cluster].waiters;
+      const auto found = std::ranges::find(waiters, number, &Waiter::number);
+      if (found == waiters.end()) return;
+      then = std::move(found->then);
+      waiters.erase(found);
+    }
+    then(none_waiting(cluster));
+  }
+
+  void offer(const std::string& cluster, std::shared_ptr<ByteStream> stream) {
+    uint64_t number = 0;
+    {
+      const std::lock_guard lock{mutex};
+      number = ++numbers;
+    }
+    auto tunnel = WaitingTunnel::start(
+        options.io, std::move(stream),
+        [weak = weak_from_this(), cluster, number] {
+          if (const auto self = weak.lock()) self->gone(cluster, number);
+        },
+        options.timing);
+    Then waiter;
+    {
+      const std::lock_guard lock{mutex};
+      Cluster& own = clusters[cluster];
+      own.last_seen = options.executor->now();
+      if (!own.waiters.empty()) {
+        waiter = std::move(own.waiters.front().then);
+        own.waiters.pop_front();
+      } else if (own.tunnels.size() < options.most_waiting) {
+        own.tunnels.emplace(number, std::move(tunnel));
+      }
+    }
+    if (waiter) return use(cluster, *tunnel, std::move(waiter));
+    if (tunnel != nullptr) tunnel->close();
+  }
+
+  void gone(const std::string& cluster, uint64_t number) {
+    const std::lock_guard lock{mutex};
+    clusters[cluster].tunnels.erase(number);
+  }
+
+  const Options options;
+  mutable std::mutex mutex;
+  std::map<std::string, Cluster> clusters;
+  uint64_t numbers = 0;
+};
+
+MemberTunnels::MemberTunnels(Options options) : shared_{std::make_shared<Shared>(std::move(options))} {}
+
+MemberTunnels::~MemberTunnels() {
+  std::map<std::string, Shared::Cluster> clusters;
+  {
+    const std::lock_guard lock{shared_->mutex};
+    clusters = std::exchange(shared_->clusters, {});
+  }
+  for (const auto& [name, cluster] : clusters) {
+    for (const auto& [number, tunnel] : cluster.tunnels) tunnel->close();
+    for (const auto& waiter : cluster.waiters) waiter.then(none_waiting(name));
+  }
+}
+
+Result<void> MemberTunnels::check(const std::string& cluster) const {
+  if (waiting(cluster) < shared_->options.most_waiting) return ok();
+  return Error{ErrorCode::kTooManyRequests, "cluster " + cluster + " has " +
+                                                std::to_string(shared_->options.most_waiting) +
+                                                " unused tunnels to this API server already"};
+}
+
+void MemberTunnels::offer(const std::string& cluster, std::shared_ptr<ByteStream> stream) {
+  shared_->offer(cluster, std::move(stream));
+}
+
+HttpClient::Dial MemberTunnels::dialer(const std::string& cluster) {
+  return [weak = std::weak_ptr{shared_}, cluster](Then then) {
+    const auto shared = weak.lock();
+    shared == nullptr ? then(std::optional<int>{}) : shared->dial(cluster, std::move(then));
+  };
+}
+
+size_t MemberTunnels::waiting(const std::string& cluster) const {
+  const std::lock_guard lock{shared_->mutex};
+  const auto found = shared_->clusters.find(cluster);
+  return found == shared_->clusters.end() ? 0 : found->second.tunnels.size();
+}
+
+size_t MemberTunnels::waiting() const {
+  const std::lock_guard lock{shared_->mutex};
+  size_t count = 0;
+  for (const auto& [name, cluster] : shared_->clusters) count += cluster.tunnels.size();
+  return count;
+}
+
+}  // namespace shiplog

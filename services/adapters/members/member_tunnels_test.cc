@@ -1,0 +1,89 @@
+#include "services/adapters/members/member_tunnels.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "services/runtime/thread_loop.h"
+#include "tests/support/http_peers.h"
+
+namespace shiplog {
+namespace {
+
+using testing::Awaited;
+using testing::eventually;
+using ::testing::HasSubstr;
+using Dialed = Result<std::optional<int>>;
+
+/// Reads nothing and writes nowhere.
+class SilentStream final : public ByteStream {
+ public:
+  explicit SilentStream(std::atomic<int>& closed) : closed_{closed} {}
+  void read(Received received) override { received_ = std::move(received); }
+  void write(std::string, Done done) override { done(ok()); }
+  void close() override {
+    ++closed_;
+    received_ = nullptr;
+  }
+
+ private:
+  std::atomic<int>& closed_;
+  Received received_;
+};
+
+class MemberTunnelsTest : public ::testing::Test {
+ protected:
+  Dialed dial(const std::string& cluster) {
+    Awaited<Dialed> answer;
+    tunnels_.dialer(cluster)([&](Dialed dialed) { answer.set(std::move(dialed)); });
+    return answer.get().value();
+  }
+  void offer(const std::string& cluster) { tunnels_.offer(cluster, std::make_shared<SilentStream>(closed_)); }
+
+  std::atomic<int> closed_{0};
+  ThreadLoop loop_;
+  std::shared_ptr<IoThreads> io_ = std::make_shared<IoThreads>(1);
+  MemberTunnels tunnels_{{.io = io_,
+                          .executor = &loop_,
+                          .most_waiting = 2,
+                          .take_timeout = Millis{20},
+                          .wait_for_one = Millis{20}}};
+};
+
+TEST_F(MemberTunnelsTest, AMemberWithoutTunnelsIsConnectedToDirectly) {
+  offer("m1");
+  const Dialed other = dial("m2");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other.value(), std::nullopt);
+}
+
+TEST_F(MemberTunnelsTest, OneThatHadSomeIsNot) {
+  offer("m1");
+  EXPECT_THAT(dial("m1").error().message, HasSubstr("through the tunnel of its agent: no answer"));
+  const Dialed none = dial("m1");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(none.error().message, HasSubstr("cluster m1: no tunnel of its agent is open to this API server now"));
+}
+
+TEST_F(MemberTunnelsTest, WhatDialsWhileNoneIsThereGetsTheNextOne) {
+  MemberTunnels patient{{.io = io_, .executor = &loop_, .take_timeout = Millis{20}, .wait_for_one = Millis{60'000}}};
+  patient.offer("m1", std::make_shared<SilentStream>(closed_));
+  Awaited<Dialed> first, second;
+  patient.dialer("m1")([&](Dialed dialed) { first.set(std::move(dialed)); });
+  patient.dialer("m1")([&](Dialed dialed) { second.set(std::move(dialed)); });
+  ASSERT_TRUE(first.get());
+  patient.offer("m1", std::make_shared<SilentStream>(closed_));
+  EXPECT_THAT(second.get()->error().message, HasSubstr("no answer through the tunnel")) << "it was tried";
+}
+
+TEST_F(MemberTunnelsTest, OneClusterCannotHaveAnyNumber) {
+  for (int i = 0; i < 5; ++i) offer("m1");
+  EXPECT_EQ(tunnels_.waiting("m1"), 2U);
+  EXPECT_TRUE(eventually([&] { return closed_ == 3; }));
+  ASSERT_FALSE(tunnels_.check("m1"));
+  EXPECT_EQ(tunnels_.check("m1").error().code, ErrorCode::kTooManyRequests);
+  EXPECT_TRUE(tunnels_.check("m2"));
+}
+
+}  // namespace
+}  // namespace shiplog
