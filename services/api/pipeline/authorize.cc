@@ -1,13 +1,12 @@
 #include "services/api/auth/authorization.h"
 #include "services/api/insight/insight.h"
+#include "services/api/pipeline/access.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
-namespace {
 
-/// 403, which is left in the audit trail.
-Rejection refused(const User& user, const Attributes& wanted, const std::string& reason) {
+Rejection denied_access(const User& user, const Attributes& wanted, const std::string& reason) {
   Rejection rejection{forbidden(user, wanted, reason)};
   rejection.subject = StatusDetails{wanted.group, "", wanted.resource, wanted.name};
   ObjectKey key;
@@ -20,7 +19,10 @@ Rejection refused(const User& user, const Attributes& wanted, const std::string&
   return rejection;
 }
 
-}  // namespace
+void log_impersonation(const User& user, const User& as, const HttpRequest& request) {
+  log::info("request.impersonated", {log::kv("user", user.name), log::kv("as", as.name),
+                                     log::kv("method", request.method), log::kv("path", request.path)});
+}
 
 StageResult<User> impersonate(const Server& server, const User& user, const HttpRequest& request) {
   // First of all: a refusal is recorded, and must not be longer than the longest thing that could exist.
@@ -29,10 +31,9 @@ StageResult<User> impersonate(const Server& server, const User& user, const Http
   if (!impersonation) return user;
   for (const Attributes& needed : impersonation->needed) {
     const auto decision = decide(server.options.access, user, needed);
-    if (!decision.allowed) return refused(user, needed, decision.reason);
+    if (!decision.allowed) return denied_access(user, needed, decision.reason);
   }
-  log::info("request.impersonated", {log::kv("user", user.name), log::kv("as", impersonation->as.name),
-                                     log::kv("method", request.method), log::kv("path", request.path)});
+  log_impersonation(user, impersonation->as, request);
   return impersonation->as;
 }
 
@@ -46,7 +47,7 @@ StageResult<std::string> authorize(const Server& server, const User& user, const
     auto as_object = decide(server.options.access, user, attributes_of_get(*object));
     if (as_object.allowed) return std::move(as_object.reason);
   }
-  return refused(user, wanted, decision.reason);
+  return denied_access(user, wanted, decision.reason);
 }
 
 StageResult<void> check_read_only(const HttpRequest& request, const PastPath& past) {
@@ -64,9 +65,9 @@ StageResult<std::shared_ptr<const PastView>> enter_past(const Server& server, co
     const Attributes wanted = attributes_of(request.method, request.path, request.query);
     const auto decision = view.past->policy->decide(user, wanted);
     if (!decision.allowed) {
-      return refused(user, wanted,
-                     "not permitted at revision " + std::to_string(view.past->record.value) +
-                         ", the moment to be read" + (decision.reason.empty() ? "" : ": " + decision.reason));
+      return denied_access(user, wanted,
+                           "not permitted at revision " + std::to_string(view.past->record.value) +
+                               ", the moment to be read" + (decision.reason.empty() ? "" : ": " + decision.reason));
     }
   }
   return std::make_shared<const PastView>(std::move(view));
