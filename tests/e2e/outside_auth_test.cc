@@ -110,7 +110,7 @@ class OutsideAuthentication : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(OutsideAuthentication, UsersOfAnIssuerHaveTheRightsOfTheirNamesAndGroups) {
+TEST_F(OutsideAuthentication, UsersOfAnIssuerHaveTheRightsOfTheirNamesAndGroups) {  // AUTHN-7
   serve(oidc_options());
   fleet_.kubectl_ok({"create", "rolebinding", "dev", "--clusterrole=edit", "--group=oidc:dev"});
   const std::string token = key_.token(claims());
