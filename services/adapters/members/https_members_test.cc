@@ -26,9 +26,9 @@ const ObjectKey kSecret{type::kSecret, "karmada-cluster", "m1"};
 
 class MembersOverHttps : public ::testing::Test {
  protected:
-  MembersOverHttps() : server{testing::serve([this](const HttpRequest& request, const testing::Writer& writer) {
-                         serve(request, writer);
-                       })} {
+  MembersOverHttps()
+      : server{testing::serve(
+            [this](const HttpRequest& request, const testing::Writer& writer) { serve(request, writer); })} {
     history.object(kCluster, R"({"spec": {"apiEndpoint": ")" + server->url() +
                                  R"(", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}}})");
     history.object({type::kNamespace, "", "karmada-cluster"}, "{}");

@@ -12,9 +12,9 @@ RbacPolicy::Decision decide(const Access* access, const User& user, const Attrib
 }
 
 std::optional<Error> refuse_write(const Access* access, const User& user, const HttpRequest& request,
-                                  const ObjectKey& key, const Value& old, const Value& object) {
+                                  const ObjectKey& key, const Value& old, const Value& object, CreationCheck creation) {
   if (in_group(user, kMastersGroup)) return std::nullopt;
-  if (old.is_null() && request.method != "POST") {
+  if (creation == CreationCheck::kNeeded && old.is_null() && request.method != "POST") {
     Attributes wanted = attributes_of(request.method, request.path, request.query);
     wanted.verb = "create";
     const auto decision = decide(access, user, wanted);

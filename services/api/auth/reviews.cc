@@ -38,49 +38,46 @@ Result<Attributes> read_attributes(const Kind& kind, const Value& spec) {
   return wanted;
 }
 
-Value access_status(const RbacPolicy::Decision& decision) {
-  Value status = Value::object({{"allowed", decision.allowed}});
-  if (!decision.reason.empty()) status.set("reason", decision.reason);
-  return status;
-}
+}  // namespace
 
-Result<Value> review_access(const ReviewSources& sources, const ReviewQuestion& question, Value review) {
-  SHIPLOG_TRY(auto wanted, read_attributes(*question.kind, review["spec"]));
-  if (question.kind->kind == "SelfSubjectAccessReview") {
-    review.set("status", access_status(decide(sources.access, question.user, wanted)));
-    return review;
-  }
+Result<AccessQuestion> access_question(const ReviewQuestion& question, Value& review) {
   const Value spec = review["spec"];
+  AccessQuestion asked;
+  SHIPLOG_TRY(asked.wanted, read_attributes(*question.kind, spec));
+  asked.version = spec["resourceAttributes"]["version"].str();
+  if (question.kind->kind == "SelfSubjectAccessReview") {
+    asked.user = question.user;
+    return asked;
+  }
   if (question.kind->kind == "LocalSubjectAccessReview") {
-    if (!wanted.is_resource) {
+    if (!asked.wanted.is_resource) {
       return invalid(subject_of(*question.kind), {{"spec.nonResourceAttributes", "FieldValueInvalid",
                                                    "Invalid value: disallowed on this kind of request"}});
     }
-    if (wanted.ns != question.ns) {
+    if (asked.wanted.ns != question.ns) {
       return invalid(subject_of(*question.kind),
                      {{"spec.resourceAttributes.namespace", "FieldValueInvalid",
-                       "Invalid value: \"" + wanted.ns + "\": must match metadata.namespace: " + question.ns}});
+                       "Invalid value: \"" + asked.wanted.ns + "\": must match metadata.namespace: " + question.ns}});
     }
     review.edit("metadata").set("namespace", question.ns);
   }
-  User subject;
-  subject.name = spec["user"].str();
-  subject.groups = texts_of(spec["groups"]);
-  subject.uid = spec["uid"].str();
-  if (subject.name.empty() && subject.groups.empty()) {
+  asked.user.name = spec["user"].str();
+  asked.user.groups = texts_of(spec["groups"]);
+  asked.user.uid = spec["uid"].str();
+  for (const auto& extra : spec["extra"].members()) asked.user.extra[std::string{extra.key()}] = texts_of(extra.value);
+  if (asked.user.name.empty() && asked.user.groups.empty()) {
     return invalid(
         subject_of(*question.kind),
         {{"spec.user", "FieldValueInvalid", "Invalid value: \"\": at least one of user or group must be specified"}});
   }
-  review.set("status", access_status(decide(sources.access, subject, wanted)));
-  return review;
+  return asked;
 }
 
-Result<Value> review_rules(const ReviewSources& sources, const ReviewQuestion& question, Value review) {
+Result<Value> review_rules(const Access* access, const ReviewQuestion& question, Value review) {
   const std::string ns = review["spec"]["namespace"].str();
   if (ns.empty()) return Error{ErrorCode::kBadRequest, "no namespace on request"};
   RbacPolicy::Held held;
-  if (sources.access != nullptr) held = sources.access->held(question.user, ns);
+  if (access != nullptr) held = access->held(question.user, ns);
   Value resources = Value::array();
   Value paths = Value::array();
   for (const Rule& rule : held.rules) {
@@ -98,37 +95,25 @@ Result<Value> review_rules(const ReviewSources& sources, const ReviewQuestion& q
   return review;
 }
 
-Result<Value> review_token(const ReviewSources& sources, Value review) {
-  const std::string token = review["spec"]["token"].str();
-  if (token.empty()) {
+Result<TokenQuestion> token_question(const Value& review) {
+  TokenQuestion asked{review["spec"]["token"].str(), texts_of(review["spec"]["audiences"])};
+  if (asked.token.empty()) {
     return Error{ErrorCode::kBadRequest, "token is required for TokenReview in authentication"};
   }
-  std::vector<std::string> audiences = texts_of(review["spec"]["audiences"]);
-  if (audiences.empty()) audiences = {kTokenIssuer};
-  const auto identity = identify(sources.tokens, token, audiences);
+  if (asked.audiences.empty()) asked.audiences = {kTokenIssuer};
+  return asked;
+}
+
+Value token_status(const Result<TokenIdentity>& identity) {
   Value status = Value::object();
   if (!identity) {
     status.set("error", identity.error().message);
-  } else {
-    status.set("authenticated", true);
-    status.set("user", user_info(identity.value().user));
-    if (!identity.value().audiences.empty()) status.set("audiences", list_of(identity.value().audiences));
+    return status;
   }
-  review.set("status", std::move(status));
-  return review;
-}
-
-}  // namespace
-
-Result<Value> answer_review(const ReviewSources& sources, const ReviewQuestion& question, Value review) {
-  const std::string& kind = question.kind->kind;
-  if (kind == "SelfSubjectReview") {
-    review.set("status", Value::object({{"userInfo", user_info(question.user)}}));
-    return review;
-  }
-  if (kind == "TokenReview") return review_token(sources, std::move(review));
-  if (kind == "SelfSubjectRulesReview") return review_rules(sources, question, std::move(review));
-  return review_access(sources, question, std::move(review));
+  status.set("authenticated", true);
+  status.set("user", user_info(identity.value().user));
+  if (!identity.value().audiences.empty()) status.set("audiences", list_of(identity.value().audiences));
+  return status;
 }
 
 }  // namespace shiplog::api

@@ -1,19 +1,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "events/kinds/kinds.h"
 #include "services/api/auth/authentication.h"
+#include "services/api/auth/webhook/access_webhook.h"
 
 namespace shiplog::api {
 
 class Access;
-
-/// What the answers to reviews are computed from.
-struct ReviewSources {
-  const Access* access = nullptr;  ///< nullptr: only system:masters may do anything
-  TokenSources tokens;
-};
 
 /// Which kind of review is requested, by which user and in which namespace.
 struct ReviewQuestion {
@@ -22,8 +18,23 @@ struct ReviewQuestion {
   std::string ns;
 };
 
-/// The review with its status: one of the kinds that are answered and not stored (AUTHZ-7, AUTHZ-8). Blocks on the
-/// projection. Errors: kBadRequest, kInvalid.
-Result<Value> answer_review(const ReviewSources& sources, const ReviewQuestion& question, Value review);
+// The parts of answering a review: one of the kinds that are answered and not stored (AUTHZ-7, AUTHZ-8).
+
+/// What an access review of any kind asks; completes `review`. Error: kInvalid.
+Result<AccessQuestion> access_question(const ReviewQuestion& question, Value& review);
+
+/// What a TokenReview asks.
+struct TokenQuestion {
+  std::string token;
+  std::vector<std::string> audiences;
+};
+/// Error: kBadRequest.
+Result<TokenQuestion> token_question(const Value& review);
+/// The status of a TokenReview.
+Value token_status(const Result<TokenIdentity>& identity);
+
+/// A SelfSubjectRulesReview with its status. `access`: nullptr if only system:masters may do anything. Error:
+/// kBadRequest.
+Result<Value> review_rules(const Access* access, const ReviewQuestion& question, Value review);
 
 }  // namespace shiplog::api

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "services/api/auth/authentication.h"
+#include "services/api/pipeline/access.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/log.h"
 
@@ -17,10 +18,8 @@ bool is_public(const HttpRequest& request) { return request.method == "GET" && r
 awaitable<StageResult<User>> authenticate(const Server& server, const HttpRequest& request) {
   if (auto user = certificate_user(request.peer)) co_return std::move(*user);
   if (const auto token = bearer_token(request)) {
-    // Reads what the token depends on: not on an I/O thread.
-    Lane lane{&server, nullptr, false};
-    co_await continue_on(lane);
-    auto identity = identify(server.token_sources(), *token, {kTokenIssuer});
+    const std::vector<std::string> audiences{kTokenIssuer};
+    auto identity = co_await identify_token(server, *token, audiences);
     if (identity) co_return std::move(identity.value().user);
     log::info("request.unauthorized",
               {log::kv("peer", request.peer.address), log::kv("reason", identity.error().message)});

@@ -1,14 +1,13 @@
 #include "services/api/auth/authorization.h"
-#include "services/api/insight/insight.h"
 #include "services/api/auth/rbac/tunnel_access.h"
+#include "services/api/insight/insight.h"
+#include "services/api/pipeline/access.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
-namespace {
 
-/// 403, which is left in the audit trail.
-Rejection refused(const User& user, const Attributes& wanted, const std::string& reason) {
+Rejection denied_access(const User& user, const Attributes& wanted, const std::string& reason) {
   Rejection rejection{forbidden(user, wanted, reason)};
   rejection.subject = StatusDetails{wanted.group, "", wanted.resource, wanted.name};
   ObjectKey key;
@@ -21,7 +20,10 @@ Rejection refused(const User& user, const Attributes& wanted, const std::string&
   return rejection;
 }
 
-}  // namespace
+void log_impersonation(const User& user, const User& as, const HttpRequest& request) {
+  log::info("request.impersonated", {log::kv("user", user.name), log::kv("as", as.name),
+                                     log::kv("method", request.method), log::kv("path", request.path)});
+}
 
 StageResult<User> impersonate(const Server& server, const User& user, const HttpRequest& request) {
   // First of all: a refusal is recorded, and must not be longer than the longest thing that could exist.
@@ -30,17 +32,16 @@ StageResult<User> impersonate(const Server& server, const User& user, const Http
   if (!impersonation) return user;
   for (const Attributes& needed : impersonation->needed) {
     const auto decision = decide(server.options.access, user, needed);
-    if (!decision.allowed) return refused(user, needed, decision.reason);
+    if (!decision.allowed) return denied_access(user, needed, decision.reason);
   }
-  log::info("request.impersonated", {log::kv("user", user.name), log::kv("as", impersonation->as.name),
-                                     log::kv("method", request.method), log::kv("path", request.path)});
+  log_impersonation(user, impersonation->as, request);
   return impersonation->as;
 }
 
 StageResult<std::string> authorize(const Server& server, const User& user, const HttpRequest& request) {
   if (const auto cluster = tunnel_of(request.path)) {
     if (may_open_tunnel(user, *cluster)) return std::string{"it is the agent of the cluster"};
-    return refused(user, attributes_of(request.method, request.path, request.query),
+    return denied_access(user, attributes_of(request.method, request.path, request.query),
                    "tunnels to cluster " + *cluster + " are opened by its agent only");
   }
   if (in_group(user, kMastersGroup)) return std::string{};
@@ -52,7 +53,7 @@ StageResult<std::string> authorize(const Server& server, const User& user, const
     auto as_object = decide(server.options.access, user, attributes_of_get(*object));
     if (as_object.allowed) return std::move(as_object.reason);
   }
-  return refused(user, wanted, decision.reason);
+  return denied_access(user, wanted, decision.reason);
 }
 
 StageResult<void> check_read_only(const HttpRequest& request, const PastPath& past) {
@@ -70,9 +71,9 @@ StageResult<std::shared_ptr<const PastView>> enter_past(const Server& server, co
     const Attributes wanted = attributes_of(request.method, request.path, request.query);
     const auto decision = view.past->policy->decide(user, wanted);
     if (!decision.allowed) {
-      return refused(user, wanted,
-                     "not permitted at revision " + std::to_string(view.past->record.value) +
-                         ", the moment to be read" + (decision.reason.empty() ? "" : ": " + decision.reason));
+      return denied_access(user, wanted,
+                           "not permitted at revision " + std::to_string(view.past->record.value) +
+                               ", the moment to be read" + (decision.reason.empty() ? "" : ": " + decision.reason));
     }
   }
   return std::make_shared<const PastView>(std::move(view));

@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "services/api/pipeline/access.h"
 #include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/request_meter.h"
 #include "services/api/pipeline/responses.h"
@@ -146,20 +147,30 @@ awaitable<StageResult<User>> requester(const Server& server, RequestContext& dra
     if (!begun) co_return std::move(begun).error();
   }
   if (known || !user) co_return user;
-  auto acting = impersonate(server, user.value(), draft.request);
+  StageResult<User> acting = Error{};
+  if (server.options.access_webhook == nullptr) {
+    acting = impersonate(server, user.value(), draft.request);
+  } else {
+    acting = co_await impersonate_with_webhook(server, user.value(), draft.request);
+  }
   const bool as_other = draft.request.headers.contains("Impersonate-User");
   if (draft.audit != nullptr && acting && as_other) draft.audit->acts_as(acting.value());
   co_return acting;
 }
 
-StageResult<void> check_authorization(const Server& server, const RequestContext& draft) {
-  auto allowed = authorize(server, draft.user, draft.request);
+awaitable<StageResult<void>> check_authorization(const Server& server, const RequestContext& draft) {
+  StageResult<std::string> allowed = std::string{};
+  if (server.options.access_webhook == nullptr) {
+    allowed = authorize(server, draft.user, draft.request);
+  } else {
+    allowed = co_await authorize_with_webhook(server, draft.user, draft.request);
+  }
   count_authorization(allowed.has_value());
   if (draft.audit != nullptr) {
     draft.audit->authorized(allowed.has_value(), allowed ? allowed.value() : allowed.error().error.message);
   }
-  if (!allowed) return std::move(allowed).error();
-  return ok();
+  if (!allowed) co_return std::move(allowed).error();
+  co_return ok();
 }
 
 /// Whether a produced request was settled before, as far as this server's projection shows; what it does not show yet,
@@ -249,7 +260,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
       co_return reject(server, draft, reads_only.error());
     }
   }
-  auto allowed = check_authorization(server, draft);
+  auto allowed = co_await check_authorization(server, draft);
   if (!allowed) co_return reject(server, draft, allowed.error());
 
   auto slot = limit(server, draft.user, draft.request, draft.writer);

@@ -41,8 +41,10 @@ namespace shiplog::api {
 
 class Access;
 class Aggregation;
+class AccessWebhook;
 class Auditor;
 class ServiceAllocator;
+class TokenAuthenticator;
 class TokenSigner;
 
 /// What the ResourceQuotas of its namespace mean for a new pod.
@@ -61,11 +63,15 @@ struct ServerOptions {
   Vault* vault = nullptr;         ///< may be nullptr: nothing is sealed
   Access* access = nullptr;       ///< may be nullptr: only system:masters may do anything
   TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
-  Auditor* auditor = nullptr;     ///< may be nullptr: there is no audit log besides the journal
-  std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
+  /// Asked, in order, about bearer tokens that are not the fleet's own.
+  std::vector<TokenAuthenticator*> token_authenticators;
+  const AccessWebhook* access_webhook = nullptr;  ///< asked for permission besides RBAC; may be nullptr
+  bool webhook_before_rbac = false;
+  Auditor* auditor = nullptr;  ///< may be nullptr: there is no audit log besides the journal
+  std::string authority_pem;   ///< the certificate that clients trust this server by; empty: it is in no Secret
   /// The servers of APIServices; may be nullptr: no requests are passed on to them.
   Aggregation* aggregation = nullptr;
-  Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
+  Webhooks* webhooks = nullptr;  ///< may be nullptr: no admission webhooks are called
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401
@@ -123,7 +129,6 @@ struct Server : std::enable_shared_from_this<Server> {
   /// What other servers answer for; nullptr: nothing, as for a request about the past.
   std::shared_ptr<const AggregatedVersions> elsewhere(const RequestContext& context) const;
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
-  ReviewSources review_sources() const { return {options.access, token_sources()}; }
   /// Calls on behalf of the request.
   WebhookCalls webhook_calls(const RequestContext& context) const {
     return {options.webhooks, &objects, options.random, post_blocking, context.trace};

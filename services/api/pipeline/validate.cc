@@ -11,6 +11,7 @@
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/cluster_identity.h"
 #include "services/api/customizations.h"
+#include "services/api/pipeline/access.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/stages.h"
 #include "services/interpreter/customizations.h"
@@ -112,7 +113,10 @@ std::optional<Error> refuse_object(const Server& server, const RequestContext& c
   ObjectKey key = write.key;
   if (key.name.empty()) key.name = object["metadata"]["name"].str();
   const Access* access = server.options.access;
-  if (auto error = refuse_write(access, context.user, context.request, key, proposal.old, object)) return error;
+  const auto creation = server.options.access_webhook == nullptr ? CreationCheck::kNeeded : CreationCheck::kDone;
+  if (auto error = refuse_write(access, context.user, context.request, key, proposal.old, object, creation)) {
+    return error;
+  }
   const std::string& type = key.type;
   if (type == kCertificateRequests) {
     if (auto error = refuse_certificate(access, context.user, context.path.subresource, proposal.old, object)) {
@@ -181,7 +185,18 @@ StageResult<Proposal> admit_deletion(const Server& server, const RequestContext&
 
 awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
                                           const WriteRequest& write, Lane& lane, Proposal& input) {
-  if (write.form == WriteForm::kReview) co_return std::move(input);
+  if (write.form == WriteForm::kReview) {
+    auto answered = co_await answer_review(server, context, std::move(input.object));
+    if (!answered) co_return refused(context, input, std::move(answered).error());
+    input.object = std::move(answered).value();
+    co_return std::move(input);
+  }
+  const bool creates = write.form != WriteForm::kDeletion && write.form != WriteForm::kSubresource &&
+                       input.old.is_null() && context.request.method != "POST";
+  if (creates && server.options.access_webhook != nullptr) {
+    auto allowed = co_await authorize_creation(server, context);
+    if (!allowed) co_return std::move(allowed).error();
+  }
   const bool is_service = server.options.addresses != nullptr && context.kind->type() == type::kService;
   if (input.old.is_null() && (is_service || context.kind->type() == type::kCluster)) {
     // An address that another server has freed is free here too; a member that it has registered is registered.

@@ -239,6 +239,7 @@ class ServeCommand {
     add_decision_options();
     add_retention(command_, retention_, options_.snapshot_store);
     add_audit(command_, options_.audit);
+    add_outside_auth(command_, options_.outside_auth);
     add_fleet_options(command_, fleet_words_);
     add_estimators(command_, options_.estimators, estimators_have_);
     command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
@@ -400,6 +401,7 @@ class ServeCommand {
     SHIPLOG_TRY(check_upstream_flags(command_, upstream_, warnings_));
     const bool serves_api = std::ranges::find(options_.roles, "api") != options_.roles.end();
     SHIPLOG_TRY(check_audit(command_, options_.audit, serves_api, warnings_));
+    SHIPLOG_TRY(check_outside_auth(options_.outside_auth, serves_api, warnings_));
     auto denied = parse_networks(denied_networks_);
     if (!denied) return denied.error().context("--denied-networks");
     options_.denied_networks = std::move(denied).value();

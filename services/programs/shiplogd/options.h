@@ -17,6 +17,7 @@
 #include "services/programs/member/member.h"
 #include "services/programs/shiplogd/audit_options.h"
 #include "services/programs/shiplogd/front_proxy.h"
+#include "services/programs/shiplogd/outside_auth.h"
 #include "services/programs/shiplogd/trim_point.h"
 #include "services/runtime/log.h"
 
@@ -74,6 +75,7 @@ struct ServeOptions {
   std::vector<std::pair<Family, Millis>> family_retention;  ///< of entries and decisions, in place of the two
   Millis retention_interval{60'000};
   AuditLogOptions audit;
+  OutsideAuthOptions outside_auth;
   std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
   bool counts_resources = true;                     ///< of members: nodes and pods

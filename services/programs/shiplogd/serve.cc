@@ -523,6 +523,8 @@ class ControlPlane {
     api.aggregation = aggregation_.get();
     SHIPLOG_TRY(auditor_, make_auditor(options_.audit, loop_, random_));
     api.auditor = auditor_.get();
+    SHIPLOG_TRY(outside_auth_, make_outside_auth(options_.outside_auth, loop_, random_, options_.denied_networks));
+    outside_auth_.enable_in(api);
     webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
     api.denied_networks = options_.denied_networks;
@@ -612,6 +614,7 @@ class ControlPlane {
   std::unique_ptr<api::Aggregation> aggregation_;  ///< of the process that serves the API
   DecisionMetrics decision_metrics_{[this](std::string_view role) { return roles_ && roles_->acting(role); }};
   std::unique_ptr<api::Auditor> auditor_;
+  OutsideAuth outside_auth_;
   std::unique_ptr<api::ApiServer> api_;
   std::optional<RequestTopics> request_topics_;  ///< nullopt: the journal is a file
   std::unique_ptr<RequestWiring> requests_;

@@ -30,7 +30,7 @@ TEST_F(ImpersonationWork, IsDispatchedToTheMember_1_17_2) {
   EXPECT_TRUE(on_member("m2", role).is_null());
 }
 
-// Else whoever may propagate ClusterRoles would decide whom the control plane can act as in the member.
+// Else a user with the right to propagate ClusterRoles would choose whom the control plane acts as in the member.
 TEST_F(ImpersonationWork, IsNotReplacedByAPropagatedClusterRoleOfItsName) {
   place(role.type, json(R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
       "metadata": {"name": "karmada-impersonator"}, "rules": [

@@ -33,8 +33,8 @@ class ProxyGrants {
   /// impersonation_rules() may be others now.
   void follow(const Change& change, ProxyScope& concerned);
 
-  /// Of ClusterRole karmada-impersonator in the member: who may be impersonated, sorted, each once (1.17.2). Empty: as
-  /// nobody.
+  /// Of ClusterRole karmada-impersonator in the member: who may be impersonated, sorted, each once (1.17.2). Empty: no
+  /// user may be.
   Value impersonation_rules(const std::string& cluster) const;
 
   bool operator==(const ProxyGrants&) const = default;

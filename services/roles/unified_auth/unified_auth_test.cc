@@ -147,7 +147,7 @@ TEST_F(UnifiedAuth, AClusterThatLeavesOrHasNoExecutionSpaceIsWaitedFor) {
   EXPECT_EQ(history.settle(decide, kM1), 0);
 }
 
-// Whoever may propagate ClusterRoles could otherwise decide whom the control plane can act as there.
+// A user with the right to propagate ClusterRoles could otherwise choose whom the control plane acts as there.
 TEST_F(UnifiedAuth, AWorkOfABindingIsLeftAloneAndReported) {
   const ObjectKey taken = impersonation_work("ClusterRole", "m1");
   history.object(taken, R"({"kind": "Work", "spec": {"workload": {"manifests": [{"kind": "ClusterRole"}]}}})");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "services/api/pipeline/stages.h"
 #include "tests/support/manual_server.h"
 
 namespace shiplog::api {
@@ -218,7 +219,10 @@ TEST_F(CodecsTest, ReviewsAreAnsweredAndNotStored) {
   ASSERT_TRUE(write);
   EXPECT_EQ(write.value().form, WriteForm::kReview);
   auto proposal = write.value().propose(Value{});
-  const auto changes = write.value().changes(proposal.value());
+  Lane lane = server_.lane();
+  auto answered = server_.finish(validate(server_.server(), *context_, write.value(), lane, proposal.value()));
+  ASSERT_TRUE(answered);
+  const auto changes = write.value().changes(answered.value());
   ASSERT_TRUE(changes);
   EXPECT_EQ(changes.value().put, WriteChanges::Put::kNothing);
   EXPECT_TRUE(changes.value().object["status"]["allowed"].as_bool());
