@@ -29,7 +29,7 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
     : backing_{backing},
       out_{out},
       err_{err},
-      to_{out, err, backing.terminal},
+      to_{out, err, backing.terminal, backing.progress},
       app_{std::make_unique<CLI::App>("Manages a shiplog control plane: its member clusters and its journal.", name)} {
   app_->require_subcommand(1);
   app_->fallthrough();
@@ -41,6 +41,14 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_unjoin();
   add_rotate();
   add_get();
+  add_kubectl_commands();
+  add_apply();
+  add_promote();
+  add_cordon();
+  add_uncordon();
+  add_taint();
+  add_top();
+  add_interpret();
   add_status();
   add_history();
   add_why();
@@ -70,6 +78,7 @@ int Program::complete(std::vector<std::string> words) {
 }
 
 int Program::run(int argc, const char* const* argv) {
+  if (const auto passed_on = run_kubectl_command({argv + 1, argv + argc})) return *passed_on;
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
