@@ -9,6 +9,7 @@
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/sqlite/connection.h"
+#include "services/api/aggregation/service_proxy.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/discovery.h"
@@ -19,7 +20,9 @@
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/pod_actions.h"
 #include "services/api/proof/proof.h"
+#include "services/api/proxy/member_proxy.h"
 #include "services/api/reads.h"
 #include "services/api/sql/sql_service.h"
 #include "services/api/watch.h"
@@ -63,6 +66,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::unique_ptr<metrics::ScrapeHook> scrape_hook;
 
   void handle(HttpRequest request, std::shared_ptr<ResponseWriter> writer);
+  void serve_as(HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user);
   bool open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer);
   /// False: it was refused.
   bool may_read_everything(const RequestContext& context);
@@ -115,8 +119,10 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
   ResponseWriter& writer = *context.writer;
   if (request.method != "GET" && request.method != "HEAD") return false;
   const auto kinds = server->kinds_of(context);
+  const auto elsewhere = server->elsewhere(context);
+  const bool pod_actions = server->options.pod_actions != nullptr;
   if (path == "/") {
-    writer.send(json(200, root_paths(*kinds)));
+    writer.send(json(200, root_paths(*kinds, elsewhere.get())));
     return true;
   }
   if (path == "/version") {
@@ -140,21 +146,21 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
     const bool core = path == "/api";
     if (const auto version = aggregated_version(request.headers.get("Accept"))) {
       cached(request, writer, "application/json;g=apidiscovery.k8s.io;v=" + *version + ";as=APIGroupDiscoveryList",
-             aggregated(*kinds, core, *version));
+             aggregated(*kinds, core, *version, elsewhere.get(), pod_actions));
     } else {
       cached(request, writer, "application/json",
-             core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds));
+             core ? api_versions(std::string{request.headers.get("Host")}) : group_list(*kinds, elsewhere.get()));
     }
     return true;
   }
   Value document;
   if (path.starts_with("/api/") && path.find('/', 5) == std::string::npos) {
-    document = resource_list(*kinds, "", std::string_view{path}.substr(5));
+    document = resource_list(*kinds, "", std::string_view{path}.substr(5), pod_actions);
   } else if (path.starts_with("/apis/")) {
     const std::string_view rest = std::string_view{path}.substr(6);
     const size_t slash = rest.find('/');
     if (slash == std::string_view::npos) {
-      document = group(*kinds, rest);
+      document = group(*kinds, rest, elsewhere.get());
     } else if (rest.find('/', slash + 1) == std::string_view::npos) {
       document = resource_list(*kinds, rest.substr(0, slash), rest.substr(slash + 1));
     } else {
@@ -171,7 +177,7 @@ bool ApiServer::Impl::discovery(const RequestContext& context) {
 /// Blocks: what has changed since the last time is written.
 void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   const HttpRequest& request = context->request;
-  const auto kinds = server->kinds_of(*context);
+  const OpenApiDocuments::Described described{server->kinds_of(*context), server->elsewhere(*context)};
   OpenApiDocuments& of_kinds = context->past ? past_documents : documents;
   constexpr std::string_view kThree = "/openapi/v3";
   const bool v2 = request.path == "/openapi/v2";
@@ -183,9 +189,9 @@ void ApiServer::Impl::openapi(const RequestContextPtr& context) {
   }
   const bool single = request.path.starts_with(std::string{kThree} + "/");
   const std::string key = single ? request.path.substr(kThree.size() + 1) : "";
-  const OpenApiDocuments::Ptr document = v2       ? of_kinds.version2(kinds, protobuf)
-                                         : single ? of_kinds.version3(kinds, key)
-                                                  : of_kinds.index(kinds);
+  const OpenApiDocuments::Ptr document = v2       ? of_kinds.version2(described, protobuf)
+                                         : single ? of_kinds.version3(described, key)
+                                                  : of_kinds.index(described);
   if (document == nullptr) {
     return fail(*context, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
@@ -209,6 +215,14 @@ void ApiServer::Impl::handle(HttpRequest request, std::shared_ptr<ResponseWriter
   request.path = without_trailing_slash(std::move(request.path));
   if (open_to_all(request, writer)) return;
   pipeline->handle(std::move(request), std::move(writer));
+}
+
+void ApiServer::Impl::serve_as(HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user) {
+  request.path = without_trailing_slash(std::move(request.path));
+  if (open_to_all(request, writer)) return;
+  Submission submission;
+  submission.user = user;
+  pipeline->submit(std::move(request), std::move(writer), std::move(submission));
 }
 
 bool ApiServer::Impl::may_read_everything(const RequestContext& context) {
@@ -320,8 +334,21 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     const auto self = weak.lock();
     return self == nullptr || self->serve_path(context);
   };
+  reads.forward = [server = impl->server.get()](const RequestContextPtr& context, const AggregatedVersion& version) {
+    forward_request(server->shared_from_this(), context, version);
+  };
   reads.read = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_read(server->shared_from_this(), context);
+  };
+  if (own.members != nullptr) {
+    auto here = [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user) {
+      if (const auto self = weak.lock()) self->serve_as(std::move(request), std::move(writer), user);
+    };
+    const auto proxy = std::make_shared<MemberProxy>(impl->server, std::move(here));
+    reads.proxy = [proxy](const RequestContextPtr& context) { proxy->serve(context); };
+  }
+  reads.pod_action = [server = impl->server.get()](const RequestContextPtr& context) {
+    serve_pod_action(server->shared_from_this(), context);
   };
   impl->pipeline = std::make_unique<Pipeline>(impl->server, std::move(reads), inline_executor());
 

@@ -1,8 +1,10 @@
 #include "services/api/discovery.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
+#include "services/api/aggregation/remote_discovery.h"
 #include "services/api/kind_registry.h"
 
 namespace shiplog::api {
@@ -10,26 +12,71 @@ namespace {
 
 using KindPtr = std::shared_ptr<const Kind>;
 
+struct Version {
+  std::string name;
+  const AggregatedVersion* remote = nullptr;  // nullptr: it is served here
+};
+
 struct Group {
   std::string name;
   bool builtin = false;
-  std::vector<std::string> versions;  // preferred first
+  std::vector<Version> versions;  // preferred first
 };
+
+// Where there is no APIService: what those of kinds that are served here have by default.
+constexpr int64_t kBuiltinGroupPriority = 15000;
+constexpr int64_t kDefinedGroupPriority = 1000;
+constexpr int64_t kBuiltinVersionPriority = 15;
+constexpr int64_t kDefinedVersionPriority = 100;
+
+int64_t priority_in(const std::map<std::string, int64_t, std::less<>>& priorities, const std::string& name,
+                    int64_t fallback) {
+  const auto found = priorities.find(name);
+  return found == priorities.end() ? fallback : found->second;
+}
+
+/// Groups and versions of other servers, among those that are served here: these keep their order.
+void add_remote(std::vector<Group>& groups, const AggregatedVersions& remote) {
+  const auto group_priority = [&](const Group& group) {
+    if (group.versions.front().remote != nullptr) return group.versions.front().remote->api.group_priority;
+    return priority_in(remote.local_group_priorities, group.name,
+                       group.builtin ? kBuiltinGroupPriority : kDefinedGroupPriority);
+  };
+  for (const AggregatedVersion& each : remote.versions) {
+    const auto known = std::ranges::find(groups, each.api.group, &Group::name);
+    if (known == groups.end()) {
+      const auto before = std::ranges::find_if(groups, [&](const Group& group) {
+        return !group.name.empty() && group_priority(group) < each.api.group_priority;
+      });
+      groups.insert(before, Group{each.api.group, false, {{each.api.version, &each}}});
+      continue;
+    }
+    const auto before = std::ranges::find_if(known->versions, [&](const Version& version) {
+      const int64_t priority = version.remote != nullptr
+                                   ? version.remote->api.version_priority
+                                   : priority_in(remote.local_version_priorities, version.name + "." + known->name,
+                                                 known->builtin ? kBuiltinVersionPriority : kDefinedVersionPriority);
+      return priority < each.api.version_priority;
+    });
+    known->versions.insert(before, Version{each.api.version, &each});
+  }
+}
 
 /// Core first, then built-in groups, then those of CustomResourceDefinitions: clients resolve ambiguous names in this
 /// order (DISC-2).
-std::vector<Group> groups_of(const Kinds& kinds) {
+std::vector<Group> groups_of(const Kinds& kinds, const AggregatedVersions* remote) {
   std::vector<Group> groups;
   for (const KindPtr& kind : kinds.all()) {
     auto found = std::ranges::find(groups, kind->group, &Group::name);
     if (found == groups.end()) found = groups.insert(groups.end(), Group{kind->group, kind->builtin, {}});
-    if (std::ranges::find(found->versions, kind->version) == found->versions.end())
-      found->versions.push_back(kind->version);
+    if (std::ranges::find(found->versions, kind->version, &Version::name) == found->versions.end())
+      found->versions.push_back({kind->version});
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     if (a.name.empty() != b.name.empty()) return a.name.empty();
     return a.builtin && !b.builtin;
   });
+  if (remote != nullptr) add_remote(groups, *remote);
   return groups;
 }
 
@@ -46,8 +93,9 @@ Value text_array(const std::vector<std::string>& texts) {
 Value group_element(const Group& group) {
   Value element = Value::object({{"name", group.name}});
   Value::Array versions;
-  for (const std::string& version : group.versions) {
-    versions.push_back(Value::object({{"groupVersion", group_version(group.name, version)}, {"version", version}}));
+  for (const Version& version : group.versions) {
+    versions.push_back(
+        Value::object({{"groupVersion", group_version(group.name, version.name)}, {"version", version.name}}));
   }
   element.set("preferredVersion", versions.front());
   element.set("versions", Value::array(std::move(versions)));
@@ -60,7 +108,7 @@ struct Subresource {
   Value verbs;
 };
 
-std::vector<Subresource> subresources_of(const Kind& kind) {
+std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
   std::vector<Subresource> found;
   if (kind.has_status) {
     found.push_back({"status", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
@@ -72,6 +120,13 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
   if (kind.type() == "pods") {
     found.push_back({"binding", "", "v1", "Binding", Value::array({"create"})});
     found.push_back({"eviction", "policy", "v1", "Eviction", Value::array({"create"})});
+    if (pod_actions) {
+      const Value begun = Value::array({"create", "get"});
+      found.push_back({"attach", "", "v1", "PodAttachOptions", begun});
+      found.push_back({"exec", "", "v1", "PodExecOptions", begun});
+      found.push_back({"log", "", "v1", "Pod", Value::array({"get"})});
+      found.push_back({"portforward", "", "v1", "PodPortForwardOptions", begun});
+    }
   }
   if (kind.type() == "certificatesigningrequests.certificates.k8s.io") {
     found.push_back({"approval", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
@@ -80,6 +135,52 @@ std::vector<Subresource> subresources_of(const Kind& kind) {
     found.push_back({"finalize", "", "v1", "Namespace", Value::array({"update"})});
   }
   return found;
+}
+
+Value response_kind(const std::string& group, const std::string& version, const std::string& kind) {
+  return Value::object({{"group", group}, {"version", version}, {"kind", kind}});
+}
+
+/// A kind in aggregated discovery.
+Value resource_here(const Kind& kind, bool pod_actions) {
+  Value resource = Value::object({{"resource", kind.plural},
+                                  {"responseKind", response_kind(kind.group, kind.version, kind.kind)},
+                                  {"scope", kind.namespaced ? "Namespaced" : "Cluster"},
+                                  {"singularResource", kind.singular},
+                                  {"verbs", verbs_of(kind)}});
+  if (!kind.short_names.empty()) resource.set("shortNames", text_array(kind.short_names));
+  if (!kind.categories.empty()) resource.set("categories", text_array(kind.categories));
+  Value::Array subs;
+  for (const Subresource& sub : subresources_of(kind, pod_actions)) {
+    subs.push_back(Value::object({{"subresource", sub.name},
+                                  {"responseKind", response_kind(sub.group, sub.version, sub.kind)},
+                                  {"verbs", sub.verbs}}));
+  }
+  if (!subs.empty()) resource.set("subresources", Value::array(std::move(subs)));
+  return resource;
+}
+
+Value version_here(const Kinds& kinds, const std::string& group, const std::string& version, bool pod_actions) {
+  Value::Array resources;
+  for (const KindPtr& kind : kinds.all()) {
+    if (kind->group == group && kind->version == version) resources.push_back(resource_here(*kind, pod_actions));
+  }
+  if (group.empty()) {
+    resources.push_back(Value::object({{"resource", "bindings"},
+                                       {"responseKind", response_kind("", "v1", "Binding")},
+                                       {"scope", "Namespaced"},
+                                       {"singularResource", "binding"},
+                                       {"verbs", Value::array({"create"})}}));
+  }
+  return Value::object(
+      {{"version", version}, {"freshness", "Current"}, {"resources", Value::array(std::move(resources))}});
+}
+
+Value version_elsewhere(const AggregatedVersion& remote) {
+  const Value known = remote.resources == nullptr ? Value::array() : *remote.resources;
+  return Value::object({{"version", remote.api.version},
+                        {"freshness", remote.available() ? "Current" : "Stale"},
+                        {"resources", aggregated_resources(known, remote.api.group, remote.api.version)}});
 }
 
 }  // namespace
@@ -97,7 +198,7 @@ Value api_versions(const std::string& server_address) {
         Value::array({Value::object({{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address}})})}});
 }
 
-Value root_paths(const Kinds& kinds) {
+Value root_paths(const Kinds& kinds, const AggregatedVersions* remote) {
   std::vector<std::string> paths = {"/.well-known/openid-configuration",
                                     "/api",
                                     "/api/v1",
@@ -112,25 +213,25 @@ Value root_paths(const Kinds& kinds) {
                                     "/readyz",
                                     "/shiplog/v1",
                                     "/version"};
-  for (const Group& group : groups_of(kinds)) {
+  for (const Group& group : groups_of(kinds, remote)) {
     if (group.name.empty()) continue;
     paths.push_back("/apis/" + group.name);
-    for (const std::string& version : group.versions) paths.push_back("/apis/" + group_version(group.name, version));
+    for (const Version& version : group.versions) paths.push_back("/apis/" + group_version(group.name, version.name));
   }
   std::ranges::sort(paths);
   return Value::object({{"paths", text_array(paths)}});
 }
 
-Value group_list(const Kinds& kinds) {
+Value group_list(const Kinds& kinds, const AggregatedVersions* remote) {
   Value::Array groups;
-  for (const Group& group : groups_of(kinds)) {
+  for (const Group& group : groups_of(kinds, remote)) {
     if (!group.name.empty()) groups.push_back(group_element(group));
   }
   return Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", Value::array(std::move(groups))}});
 }
 
-Value group(const Kinds& kinds, std::string_view name) {
-  for (const Group& group : groups_of(kinds)) {
+Value group(const Kinds& kinds, std::string_view name, const AggregatedVersions* remote) {
+  for (const Group& group : groups_of(kinds, remote)) {
     if (group.name != name || name.empty()) continue;
     Value element = group_element(group);
     element.set("kind", "APIGroup");
@@ -140,7 +241,7 @@ Value group(const Kinds& kinds, std::string_view name) {
   return {};
 }
 
-Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version) {
+Value resource_list(const Kinds& kinds, std::string_view group, std::string_view version, bool pod_actions) {
   Value::Array resources;
   for (const KindPtr& kind : kinds.all()) {
     if (kind->group != group || kind->version != version) continue;
@@ -152,7 +253,7 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
     if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
     if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
     resources.push_back(std::move(resource));
-    for (const Subresource& sub : subresources_of(*kind)) {
+    for (const Subresource& sub : subresources_of(*kind, pod_actions)) {
       Value element = Value::object({{"name", kind->plural + "/" + sub.name},
                                      {"singularName", ""},
                                      {"namespaced", kind->namespaced},
@@ -179,47 +280,18 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
                         {"resources", Value::array(std::move(resources))}});
 }
 
-Value aggregated(const Kinds& kinds, bool core, std::string_view version) {
+Value aggregated(const Kinds& kinds, bool core, std::string_view version, const AggregatedVersions* remote,
+                 bool pod_actions) {
   Value::Array items;
-  for (const Group& api_group : groups_of(kinds)) {
-    if (api_group.name.empty() != core) continue;
+  for (const Group& group : groups_of(kinds, remote)) {
+    if (group.name.empty() != core) continue;
     Value::Array versions;
-    for (const std::string& served : api_group.versions) {
-      Value::Array resources;
-      for (const KindPtr& kind : kinds.all()) {
-        if (kind->group != api_group.name || kind->version != served) continue;
-        const auto response_kind = [](const std::string& group, const std::string& of, const std::string& name) {
-          return Value::object({{"group", group}, {"version", of}, {"kind", name}});
-        };
-        Value resource = Value::object({{"resource", kind->plural},
-                                        {"responseKind", response_kind(kind->group, kind->version, kind->kind)},
-                                        {"scope", kind->namespaced ? "Namespaced" : "Cluster"},
-                                        {"singularResource", kind->singular},
-                                        {"verbs", verbs_of(*kind)}});
-        if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
-        if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
-        Value::Array subs;
-        for (const Subresource& sub : subresources_of(*kind)) {
-          subs.push_back(Value::object({{"subresource", sub.name},
-                                        {"responseKind", response_kind(sub.group, sub.version, sub.kind)},
-                                        {"verbs", sub.verbs}}));
-        }
-        if (!subs.empty()) resource.set("subresources", Value::array(std::move(subs)));
-        resources.push_back(std::move(resource));
-      }
-      if (core) {
-        resources.push_back(
-            Value::object({{"resource", "bindings"},
-                           {"responseKind", Value::object({{"group", ""}, {"version", "v1"}, {"kind", "Binding"}})},
-                           {"scope", "Namespaced"},
-                           {"singularResource", "binding"},
-                           {"verbs", Value::array({"create"})}}));
-      }
-      versions.push_back(Value::object(
-          {{"version", served}, {"freshness", "Current"}, {"resources", Value::array(std::move(resources))}}));
+    for (const Version& each : group.versions) {
+      versions.push_back(each.remote == nullptr ? version_here(kinds, group.name, each.name, pod_actions)
+                                                : version_elsewhere(*each.remote));
     }
     Value item = Value::object({{"versions", Value::array(std::move(versions))}});
-    item.set("metadata", core ? Value::object() : Value::object({{"name", api_group.name}}));
+    item.set("metadata", core ? Value::object() : Value::object({{"name", group.name}}));
     items.push_back(std::move(item));
   }
   return Value::object({{"kind", "APIGroupDiscoveryList"},

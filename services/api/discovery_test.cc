@@ -1,8 +1,15 @@
 #include "services/api/discovery.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "services/api/aggregation/remote_openapi.h"
 #include "services/api/openapi.h"
 #include "services/api/openapi_documents.h"
 
@@ -49,6 +56,64 @@ TEST(Discovery, AggregatedFormIsServedOnlyInTheRequestedVersion) {  // DISC-7, D
   EXPECT_NE(named(core["items"][0]["versions"][0]["resources"], "resource", "pods"), nullptr);
 }
 
+AggregatedVersion remote_version(const std::string& group, const std::string& version, int64_t priority) {
+  AggregatedVersion remote;
+  remote.api.group = group;
+  remote.api.version = version;
+  remote.api.name = version + "." + group;
+  remote.api.group_priority = priority;
+  remote.api.version_priority = 10;
+  return remote;
+}
+
+std::vector<std::string> group_names(const Value& list) {
+  std::vector<std::string> names;
+  for (const Value& group : list["groups"].items()) names.push_back(group["name"].str());
+  return names;
+}
+
+TEST(Discovery, GroupsOfOtherServersStandWhereTheirPrioritiesPlaceThem) {
+  AggregatedVersions remote;
+  remote.versions = {remote_version("first.example.com", "v1", 20000), remote_version("middle.example.com", "v1", 2000),
+                     remote_version("last.example.com", "v1", 10), remote_version("apps", "v2", 10)};
+  remote.local_version_priorities["v1.apps"] = 15;
+  const auto before = group_names(group_list(Kinds::compiled()));
+  const auto names = group_names(group_list(Kinds::compiled(), &remote));
+  EXPECT_EQ(names.front(), "first.example.com");
+  EXPECT_EQ(names.back(), "last.example.com");
+  const auto middle = std::ranges::find(names, "middle.example.com");
+  ASSERT_NE(middle, names.end());
+  EXPECT_FALSE(std::prev(middle)->ends_with("karmada.io")) << "behind what is built in";
+  EXPECT_TRUE(std::next(middle)->ends_with("karmada.io")) << "before what definitions define";
+  std::vector<std::string> local = names;
+  std::erase_if(local, [](const std::string& name) { return name.ends_with("example.com"); });
+  EXPECT_EQ(local, before) << "they keep their order";
+  const Value apps = group(Kinds::compiled(), "apps", &remote);
+  EXPECT_EQ(apps["preferredVersion"]["version"].as_string(), "v1");
+  EXPECT_EQ(apps["versions"][1]["version"].as_string(), "v2") << "a version of a group that is served here";
+}
+
+TEST(Discovery, WhatAServerServesIsStaleWhileItDoesNotAnswer) {
+  AggregatedVersions remote;
+  remote.versions = {remote_version("things.example.com", "v1", 2000)};
+  const auto version = [&] {
+    const Value list = aggregated(Kinds::compiled(), false, "v2", &remote);
+    for (const Value& item : list["items"].items()) {
+      if (item["metadata"]["name"].as_string() == "things.example.com") return item["versions"][0];
+    }
+    return Value{};
+  };
+  EXPECT_EQ(version()["freshness"].as_string(), "Stale");
+  EXPECT_EQ(version()["resources"].size(), 0U) << "it has never answered";
+  remote.versions[0].resources = std::make_shared<const Value>(
+      parse_json(R"([{"name":"things","singularName":"thing","namespaced":true,"kind":"Thing","verbs":["get"]}])").value());
+  remote.versions[0].availability = Availability{true, "Passed", ""};
+  EXPECT_EQ(version()["freshness"].as_string(), "Current");
+  remote.versions[0].availability = Availability{false, "FailedDiscoveryCheck", ""};
+  EXPECT_EQ(version()["freshness"].as_string(), "Stale");
+  EXPECT_EQ(version()["resources"][0]["resource"].as_string(), "things");
+}
+
 TEST(OpenApi, OffersStrategicMergeToBuiltinKindsOnly) {  // OA-11
   const auto content = [](const Value& document, const std::string& path) {
     return document["paths"][path]["patch"]["requestBody"]["content"];
@@ -73,13 +138,39 @@ TEST(OpenApi, ListsOfAllNamespacesAreWhereOldClientsLookForAKind) {  // kubectl 
 TEST(OpenApi, DocumentsChangeOnlyWithTheirKinds) {  // OA-9
   OpenApiDocuments documents;
   const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());
-  const auto apps = documents.version3(kinds, "apis/apps/v1");
+  const auto apps = documents.version3({kinds}, "apis/apps/v1");
   ASSERT_NE(apps, nullptr);
   const auto fewer = std::make_shared<const Kinds>(kinds->without("works.work.karmada.io"));
-  EXPECT_EQ(documents.version3(fewer, "apis/apps/v1"), apps) << "kept, not written again";
-  EXPECT_NE(documents.index(fewer)->hash, documents.index(kinds)->hash);
-  EXPECT_EQ(documents.version3(kinds, "apis/sofas/v1"), nullptr);
-  EXPECT_NE(documents.version2(kinds, true)->body.size(), documents.version2(fewer, true)->body.size());
+  EXPECT_EQ(documents.version3({fewer}, "apis/apps/v1"), apps) << "kept, not written again";
+  EXPECT_NE(documents.index({fewer})->hash, documents.index({kinds})->hash);
+  EXPECT_EQ(documents.version3({kinds}, "apis/sofas/v1"), nullptr);
+  EXPECT_NE(documents.version2({kinds}, true)->body.size(), documents.version2({fewer}, true)->body.size());
+}
+
+TEST(OpenApi, DocumentsOfOtherServersAreAmongOurs) {
+  const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());
+  const auto remote = std::make_shared<AggregatedVersions>();
+  remote->versions = {remote_version("things.example.com", "v1", 2000), remote_version("none.example.com", "v1", 2000)};
+  remote->versions[0].openapi =
+      read_openapi(R"({"openapi":"3.0.0","paths":{"/apis/things.example.com/v1/things":{"get":{}}},
+          "components":{"schemas":{"com.example.Thing":{"type":"object"}}}})",
+                   "things.example.com", "v1")
+          .value();
+  OpenApiDocuments documents;
+  const auto without = documents.index({kinds});
+  const auto index = documents.index({kinds, remote});
+  EXPECT_NE(index->hash, without->hash);
+  const Value paths = parse_json(index->body).value()["paths"];
+  EXPECT_EQ(paths["apis/things.example.com/v1"]["serverRelativeURL"].str(),
+            "/openapi/v3/apis/things.example.com/v1?hash=" + remote->versions[0].openapi->hash);
+  EXPECT_FALSE(paths.contains("apis/none.example.com/v1"));
+  EXPECT_EQ(documents.version3({kinds, remote}, "apis/things.example.com/v1")->body, remote->versions[0].openapi->body);
+  EXPECT_NE(documents.version2({kinds, remote}, false)->body.find("com.example.Thing"), std::string::npos);
+  EXPECT_NE(documents.version2({kinds, remote}, true)->body.find("com.example.Thing"), std::string::npos);
+
+  const auto later = std::make_shared<AggregatedVersions>(*remote);
+  EXPECT_EQ(documents.index({kinds, later}), documents.index({kinds, remote})) << "the same documents";
+  EXPECT_EQ(documents.index({kinds})->hash, without->hash);
 }
 
 }  // namespace

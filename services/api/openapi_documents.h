@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "events/kinds/kinds.h"
+#include "services/api/aggregation/aggregated_versions.h"
 
 namespace shiplog::api {
 
@@ -24,26 +25,37 @@ class OpenApiDocuments {
  public:
   using Ptr = std::shared_ptr<const ApiDocument>;
 
+  /// What is described: kinds that are served here, and the documents of what other servers serve.
+  struct Described {
+    std::shared_ptr<const Kinds> kinds;
+    std::shared_ptr<const AggregatedVersions> remote = nullptr;  ///< nullptr: nothing
+  };
+
   /// GET /openapi/v3: which documents there are, each with its hash (OA-9).
-  Ptr index(const std::shared_ptr<const Kinds>& kinds);
+  Ptr index(const Described& described);
   /// GET /openapi/v3/KEY; `key` is "api/v1" or "apis/apps/v1". nullptr: unknown.
-  Ptr version3(const std::shared_ptr<const Kinds>& kinds, std::string_view key);
+  Ptr version3(const Described& described, std::string_view key);
   /// GET /openapi/v2, of all kinds.
-  Ptr version2(const std::shared_ptr<const Kinds>& kinds, bool protobuf);
+  Ptr version2(const Described& described, bool protobuf);
 
  private:
+  using RemoteParts = std::map<std::string, std::shared_ptr<const RemoteOpenApi>, std::less<>>;  // by key
   struct Part {
     std::string group, version;
     std::vector<std::shared_ptr<const Kind>> kinds;
     Ptr three;                       // when written
     std::string definitions, paths;  // of version 2, in protobuf, when written
   };
-  void take(const std::shared_ptr<const Kinds>& kinds);
+  void take(const Described& described);
+  void take_kinds(const std::shared_ptr<const Kinds>& kinds);
+  Value swagger_of_kinds() const;
   static const Ptr& three(const Kinds& kinds, Part& part);
 
   std::mutex mutex_;
   std::shared_ptr<const Kinds> made_for_;
+  std::shared_ptr<const AggregatedVersions> seen_remote_;
   std::map<std::string, Part, std::less<>> parts_;  // by key
+  RemoteParts remote_;
   Ptr index_, json_, protobuf_;
 };
 

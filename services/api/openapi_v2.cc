@@ -1,5 +1,7 @@
 #include "services/api/openapi_v2.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -7,6 +9,10 @@
 
 namespace shiplog::api {
 namespace {
+
+/// With its number in the protobuf form.
+using Method = std::pair<std::string_view, uint32_t>;
+constexpr Method kMethods[] = {{"get", 2}, {"put", 3}, {"post", 4}, {"delete", 5}, {"patch", 8}};
 
 std::string reference_v2(std::string_view reference) {
   constexpr std::string_view kThree = "#/components/schemas/";
@@ -19,6 +25,8 @@ Value schema_v2(const Value& from) {
     to.set("$ref", reference_v2(reference->as_string()));
     return to;
   }
+  // How kube-apiserver writes a reference that has a description or a default beside it.
+  if (const Value& all = from["allOf"]; all.size() == 1 && all[0].contains("$ref")) return schema_v2(all[0]);
   if (const Value* description = from.find("description")) to.set("description", *description);
   for (const auto& member : from.members()) {
     if (member.key().starts_with("x-kubernetes-")) to.set(member.key(), member.value);
@@ -46,6 +54,7 @@ Value schema_v2(const Value& from) {
 Value parameters_v2(const Value& from) {
   Value to = Value::array();
   for (const Value& parameter : from.items()) {
+    if (parameter["name"].as_string().empty()) continue;  // a reference
     Value converted = Value::object({{"name", parameter["name"]}, {"in", parameter["in"]}});
     converted.set("type", parameter["schema"]["type"]);
     converted.set("uniqueItems", true);
@@ -65,9 +74,9 @@ Value operation_v2(const Value& from) {
     Value consumes = Value::array();
     for (const auto& type : (*body)["content"].members()) consumes.push_back(type.key());
     to.set("consumes", std::move(consumes));
-    const Value& schema = (*body)["content"].members().front().value["schema"];
-    parameters.push_back(
-        Value::object({{"name", "body"}, {"in", "body"}, {"required", true}, {"schema", schema_v2(schema)}}));
+    const auto forms = (*body)["content"].members();
+    const Value schema = forms.empty() ? Value{} : schema_v2(forms.front().value["schema"]);
+    parameters.push_back(Value::object({{"name", "body"}, {"in", "body"}, {"required", true}, {"schema", schema}}));
   }
   to.set("parameters", std::move(parameters));
   to.set("produces", Value::array({"application/json", "application/yaml"}));
@@ -182,8 +191,6 @@ std::string operation_bytes(const Value& operation) {
 }
 
 std::string path_bytes(const Value& item) {
-  static constexpr std::pair<const char*, uint32_t> kMethods[] = {
-      {"get", 2}, {"put", 3}, {"post", 4}, {"delete", 5}, {"patch", 8}};
   std::string out;
   for (const auto& [method, number] : kMethods) {
     if (const Value* operation = item.find(method)) put(out, number, operation_bytes(*operation));
@@ -203,7 +210,11 @@ Value to_swagger(const Value& document) {
   for (const auto& path : document["paths"].members()) {
     Value item = Value::object();
     for (const auto& member : path.value.members()) {
-      item.set(member.key(), member.key() == "parameters" ? parameters_v2(member.value) : operation_v2(member.value));
+      if (member.key() == "parameters") {
+        item.set(member.key(), parameters_v2(member.value));
+      } else if (std::ranges::find(kMethods, member.key(), &Method::first) != std::end(kMethods)) {
+        item.set(member.key(), operation_v2(member.value));
+      }
     }
     paths.set(path.key(), std::move(item));
   }

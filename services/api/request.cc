@@ -71,6 +71,18 @@ Clause parse_clause(std::string_view text) {
 
 }  // namespace
 
+std::optional<VersionPath> parse_version_path(std::string_view path) {
+  constexpr std::string_view kPrefix = "/apis/";
+  if (!path.starts_with(kPrefix)) return std::nullopt;
+  path.remove_prefix(kPrefix.size());
+  const size_t slash = path.find('/');
+  if (slash == 0 || slash == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = path.substr(slash + 1);
+  const std::string_view version = rest.substr(0, rest.find('/'));
+  if (version.empty()) return std::nullopt;
+  return VersionPath{std::string{path.substr(0, slash)}, std::string{version}};
+}
+
 std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   const auto parts = split(path, '/');
   ResourcePath found;
@@ -122,6 +134,7 @@ Result<void> check_lengths(std::string_view path) {
   SHIPLOG_TRY(check("namespace", found->ns.size(), kLongestLabel));
   SHIPLOG_TRY(check("resource", found->resource.size(), kLongestLabel));
   SHIPLOG_TRY(check("name", found->name.size(), found->resource == "namespaces" ? kLongestLabel : kLongestName));
+  if (found->subresource.starts_with("proxy/")) return ok();  // a path of another server, within the longest path
   return check("subresource", found->subresource.size(), kLongestName);
 }
 

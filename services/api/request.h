@@ -26,6 +26,12 @@ struct ResourcePath {
 /// nullopt: not a path below /api/VERSION or /apis/GROUP/VERSION that names a resource.
 std::optional<ResourcePath> parse_resource_path(std::string_view path);
 
+/// The group and version of a path below /apis/GROUP/VERSION, or of that path; nullopt: it is another one.
+struct VersionPath {
+  std::string group, version;
+};
+std::optional<VersionPath> parse_version_path(std::string_view path);
+
 /// How an answer is to look: the clause of the Accept header that was picked (NEG-1 to NEG-7).
 struct Accept {
   enum class Form { kObject, kTable, kPartialMetadata };

@@ -41,7 +41,7 @@ struct RequestContext : RequestTarget {  // the target: of requests for a resour
   Millis timeout;        ///< of the append
   User user;
   LargeRequests::Permit large;                    ///< of a request with a large body; else nullptr
-  std::string body;                               ///< of a request whose path names no resource
+  std::string body;                               ///< of a request whose path names no resource, or a member's
   std::shared_ptr<ProducedRequestLife> produced;  ///< of a produced request; else nullptr
   std::shared_ptr<const PastView> past;           ///< of a request for a past moment; else nullptr
   std::shared_ptr<RequestAudit> audit;            ///< its events in the audit log; nullptr: nothing is recorded

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "services/http/client_connection.h"
+#include "services/http/proxy_route.h"
 #include "services/http/tls_context.h"
 
 namespace shiplog {
@@ -60,6 +61,7 @@ Result<ClientEndpoint> parse_url(const ClientTarget& target) {
   endpoint.name = (tls ? "https://" : "http://") + endpoint.authority;
   endpoint.server_name = target.server_name.empty() ? endpoint.host : target.server_name;
   endpoint.insecure = target.insecure;
+  SHIPLOG_TRY(endpoint.proxy, proxy_route_of(target));
   if (tls) {
     auto context = client_tls(target);
     if (!context) return context.error().context(endpoint.name);
@@ -285,6 +287,27 @@ void HttpClient::upgrade(HttpRequest request, Millis timeout, OnUpgraded done) {
 
 std::shared_ptr<HttpClient::Stream> HttpClient::stream(HttpRequest request, OnHead on_head, OnData on_data,
                                                        OnEnd on_end) {
+  auto call = std::make_shared<ClientCall>(pool_->strand);
+  call->own_connection = true;
+  call->on_head = std::move(on_head);
+  call->on_data = std::move(on_data);
+  call->on_end = std::move(on_end);
+  return start(request, std::move(call), pool_->options().stream_head_timeout);
+}
+
+std::shared_ptr<HttpClient::Stream> HttpClient::stream(HttpRequest request, PacedStream paced) {
+  auto call = std::make_shared<ClientCall>(pool_->strand);
+  call->own_connection = paced.own_connection;
+  call->repeatable = !paced.own_connection && (request.method == "GET" || request.method == "HEAD");
+  call->on_head = std::move(paced.on_head);
+  call->on_part = std::move(paced.on_part);
+  call->idle_timeout = paced.idle_timeout;
+  call->on_end = std::move(paced.on_end);
+  return start(request, std::move(call), paced.head_timeout);
+}
+
+std::shared_ptr<HttpClient::Stream> HttpClient::start(const HttpRequest& request, std::shared_ptr<ClientCall> call,
+                                                      Millis head_timeout) {
   struct Handle final : Stream {
     void cancel() override {
       pool->strand.post([to = pool, ended = call] {
@@ -295,21 +318,17 @@ std::shared_ptr<HttpClient::Stream> HttpClient::stream(HttpRequest request, OnHe
     std::shared_ptr<Pool> pool;
     std::weak_ptr<ClientCall> call;
   };
-  auto call = std::make_shared<ClientCall>(pool_->strand);
   call->max_response_bytes = pool_->options().max_response_bytes;
   call->streaming = true;
-  call->own_connection = true;
-  call->on_head = std::move(on_head);
-  call->on_data = std::move(on_data);
-  call->on_end = std::move(on_end);
+  call->head_request = request.method == "HEAD";
   auto bytes = pool_->write_request(request);
   if (bytes) call->bytes = std::move(bytes.value());
   auto handle = std::make_shared<Handle>();
   handle->pool = pool_;
   handle->call = call;
-  pool_->strand.post([pool = pool_, call = std::move(call), bytes = std::move(bytes)] {
+  pool_->strand.post([pool = pool_, call = std::move(call), head_timeout, bytes = std::move(bytes)] {
     if (!bytes) return call->fail(bytes.error());
-    pool->submit(call, pool->options().stream_head_timeout);
+    pool->submit(call, head_timeout);
   });
   return handle;
 }

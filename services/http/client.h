@@ -16,6 +16,8 @@
 
 namespace shiplog {
 
+struct ClientCall;
+
 /// A client of one API server, with a pool of kept-alive connections. Any HTTP status is an answer and no error.
 /// Errors of all functions: kUnavailable, naming the server and the cause (refused, name not found, certificate not
 /// trusted or for another name, cut off), kTimeout, kTooLarge (the answer), kBadRequest (a request that cannot be
@@ -49,6 +51,19 @@ class HttpClient {
   using OnHead = std::function<void(const HttpResponse&)>;  ///< status and headers; the body is empty
   using OnData = std::function<void(std::string_view)>;     ///< the bytes as they arrive; cut anywhere
   using OnEnd = std::function<void(Result<void>)>;          ///< ok: the answer ended as it should
+  /// The next bytes, whole or cut anywhere. No more are received before `more` is called (on any thread), so that a
+  /// slow reader slows down the server; the end may follow before.
+  using OnPart = std::function<void(std::string bytes, std::function<void()> more)>;
+
+  /// A streamed answer whose reader sets the pace.
+  struct PacedStream {
+    OnHead on_head;
+    OnPart on_part;
+    OnEnd on_end;
+    Millis head_timeout{30'000};  ///< from the call to the answer's header
+    Millis idle_timeout{0};       ///< from then on, between bytes that were asked for; 0: any
+    bool own_connection = true;   ///< else one of the pool is occupied until the answer has ended
+  };
 
   /// The result of upgrade(). `stream` nullptr: the server stays with HTTP, and `response` is its whole answer.
   struct Upgraded {
@@ -78,6 +93,7 @@ class HttpClient {
   /// its own, which counts as a stream until it is closed.
   void upgrade(HttpRequest request, Millis timeout, OnUpgraded done);
   std::shared_ptr<Stream> stream(HttpRequest request, OnHead on_head, OnData on_data, OnEnd on_end);
+  std::shared_ptr<Stream> stream(HttpRequest request, PacedStream paced);
 
   /// "https://10.0.0.1:6443", as it stands in front of every error's message.
   const std::string& name() const;
@@ -87,6 +103,7 @@ class HttpClient {
  private:
   class Pool;
   explicit HttpClient(std::shared_ptr<IoThreads> io, std::shared_ptr<Pool> pool);
+  std::shared_ptr<Stream> start(const HttpRequest& request, std::shared_ptr<ClientCall> call, Millis head_timeout);
   std::shared_ptr<IoThreads> io_;
   std::shared_ptr<Pool> pool_;
 };

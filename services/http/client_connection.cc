@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/http/proxy_route.h"
 #include "services/http/upgraded_stream.h"
 
 namespace shiplog {
@@ -22,6 +23,7 @@ void ClientCall::fail(const Error& error) {
   const auto upgrade = std::move(on_upgraded);
   on_head = nullptr;
   on_data = nullptr;
+  on_part = nullptr;
   if (response) response(error);
   if (end) end(error);
   if (upgrade) upgrade(error);
@@ -36,6 +38,7 @@ void ClientCall::succeed(HttpResponse answer, std::shared_ptr<ByteStream> upgrad
   const auto upgrade = std::move(on_upgraded);
   on_head = nullptr;
   on_data = nullptr;
+  on_part = nullptr;
   if (end) end(ok());
   if (upgrade) return upgrade(HttpClient::Upgraded{std::move(answer), std::move(upgraded)});
   if (response) response(std::move(answer));
@@ -59,19 +62,31 @@ void ClientConnection::open(std::shared_ptr<ClientCall> call, Millis connect_tim
     self->lost(
         Error{ErrorCode::kTimeout, "connecting took longer than " + std::to_string(connect_timeout.value) + " ms"});
   });
-  transport_->connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks,
-                      [self = shared_from_this()](const Result<void>& done) {
-                        if (self->closed_) return;
-                        if (!done) return self->lost(done.error());
-                        if (!self->endpoint_->tls) return self->connected();
-                        self->transport_->handshake_as_client(self->endpoint_->tls, self->endpoint_->server_name,
-                                                              self->endpoint_->insecure,
-                                                              [self](const Result<void>& shaken) {
-                                                                if (self->closed_) return;
-                                                                if (!shaken) return self->lost(shaken.error());
-                                                                self->connected();
-                                                              });
-                      });
+  reach_server();
+}
+
+void ClientConnection::reach_server() {
+  const auto& proxy = endpoint_->proxy;
+  const auto next = [self = shared_from_this()](const Result<void>& done) {
+    if (self->closed_) return;
+    if (!done) return self->lost(done.error());
+    self->shake_hands();
+  };
+  if (proxy == nullptr) {
+    return transport_->connect(endpoint_->host, endpoint_->port, endpoint_->denied_networks, next);
+  }
+  connect_through(*proxy, *transport_, {endpoint_->host, endpoint_->port, endpoint_->denied_networks},
+                  shared_from_this(), next);
+}
+
+void ClientConnection::shake_hands() {
+  if (!endpoint_->tls) return connected();
+  transport_->handshake_as_client(endpoint_->tls, endpoint_->server_name, endpoint_->insecure,
+                                  [self = shared_from_this()](const Result<void>& shaken) {
+                                    if (self->closed_) return;
+                                    if (!shaken) return self->lost(shaken.error());
+                                    self->connected();
+                                  });
 }
 
 void ClientConnection::connected() {
@@ -86,6 +101,7 @@ void ClientConnection::carry(std::shared_ptr<ClientCall> call) {
   call_ = std::move(call);
   call_->waiting_for = "the answer";
   head_given_ = false;
+  held_ = false;
   parser_ =
       std::make_unique<ResponseParser>(call_->head_request, ParseLimits{kMaxHeaderBytes, 0, call_->max_response_bytes});
   leased_ = 0;
@@ -168,6 +184,7 @@ void ClientConnection::parse() {
     }
     switch (step) {
       case ParseStep::kNeedMore:
+        if (held_) return;  // resume() reads
         return read();
       case ParseStep::kHeader:
         break;
@@ -204,17 +221,46 @@ void ClientConnection::deliver() {
   if (!head_given_ && parser_->header_complete() && response.status / 100 != 1) {
     head_given_ = true;
     call->timer.cancel();
+    limit_silence();
     if (call->on_head) call->on_head(HttpResponse{response.status, response.headers, {}});
   }
   if (!head_given_ || response.body.empty() || closed_) return;
-  const std::string bytes = std::move(response.body);
+  std::string bytes = std::move(response.body);
   response.body.clear();
   if (call->on_data) call->on_data(bytes);
+  if (!call->on_part) return;
+  held_ = true;
+  call->timer.cancel();
+  call->on_part(std::move(bytes), [weak = weak_from_this(), weak_call = std::weak_ptr{call}] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->strand_.post([self, weak_call] { self->resume(weak_call.lock()); });
+  });
+}
+
+void ClientConnection::resume(const std::shared_ptr<ClientCall>& call) {
+  if (closed_ || !held_ || call == nullptr || call != call_) return;
+  held_ = false;
+  limit_silence();
+  read();
+}
+
+void ClientConnection::limit_silence() {
+  const Millis most = call_->idle_timeout;
+  if (most.value == 0) return;
+  call_->timer.arm(most, [weak = weak_from_this(), weak_call = std::weak_ptr{call_}, most] {
+    const auto self = weak.lock();
+    const auto call = weak_call.lock();
+    if (self == nullptr || call == nullptr || self->call_ != call) return;
+    self->abort(Error{ErrorCode::kTimeout, self->endpoint_->name + ": no further bytes of the answer within " +
+                                               std::to_string(most.value) + " ms"});
+  });
 }
 
 void ClientConnection::answered() {
   const auto call = std::move(call_);
   call_ = nullptr;
+  held_ = false;
   used_before_ = true;
   HttpResponse response = std::move(parser_->response());
   read();  // notices when the server hangs up meanwhile

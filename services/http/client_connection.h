@@ -14,6 +14,8 @@
 /// Internal to services/http.
 namespace shiplog {
 
+struct ProxyRoute;
+
 /// Where a client connects to.
 struct ClientEndpoint {
   std::string name;  ///< for errors: "https://host:6443"
@@ -25,6 +27,7 @@ struct ClientEndpoint {
   bool insecure = false;
   net::TlsContext tls;  ///< nullptr: plain
   std::shared_ptr<const Networks> denied_networks;
+  std::shared_ptr<const ProxyRoute> proxy;  ///< nullptr: connected directly
 };
 
 /// One request, from the call to its one answer.
@@ -41,7 +44,9 @@ struct ClientCall {
   std::shared_ptr<ByteLease> lease;    ///< grows with it; nullptr: none
   HttpClient::OnResponse on_response;  ///< request()
   HttpClient::OnHead on_head;          ///< stream()
-  HttpClient::OnData on_data;
+  HttpClient::OnData on_data;          ///< or on_part
+  HttpClient::OnPart on_part;
+  Millis idle_timeout{0};  ///< of a stream
   HttpClient::OnEnd on_end;
   HttpClient::OnUpgraded on_upgraded;  ///< upgrade()
   net::Timer timer;
@@ -78,12 +83,17 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   const std::shared_ptr<ClientCall>& call() const { return call_; }
 
  private:
+  /// The one place where a connection to the server is made: directly or through a proxy, then TLS.
+  void reach_server();
+  void shake_hands();
   void connected();
   void write_on();
   void read();
   void receive();
   void parse();
   void deliver();
+  void resume(const std::shared_ptr<ClientCall>& call);
+  void limit_silence();
   bool within_budget();
   void answered();
   void hand_over();
@@ -100,6 +110,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool closed_ = false;
   bool used_before_ = false;
   bool reading_ = false;
+  bool held_ = false;  // the call's reader has not asked for more yet
   std::shared_ptr<ClientCall> call_;
   size_t written_ = 0;
   bool writing_ = false;

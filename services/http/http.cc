@@ -14,6 +14,8 @@ int hex_digit(char c) {
   return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
+}  // namespace
+
 Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
   std::string out;
   out.reserve(text.size());
@@ -33,8 +35,6 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
   }
   return out;
 }
-
-}  // namespace
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&

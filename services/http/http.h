@@ -72,6 +72,9 @@ Result<void> parse_target(HttpRequest& request);
 /// The request line's form of a decoded path and query.
 std::string encode_target(std::string_view path, const HttpRequest::Query& query);
 
+/// Error: kBadRequest on a broken percent escape or a NUL.
+Result<std::string> percent_decode(std::string_view text, bool plus_is_space);
+
 /// Escapes everything but letters, digits and "-._~" (and "/" when `keep_slash`).
 std::string percent_encode(std::string_view text, bool keep_slash = false);
 

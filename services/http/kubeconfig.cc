@@ -51,7 +51,7 @@ Result<Kubeconfig::Cluster> read_cluster(const Value& from, const std::string& f
   cluster.server = from["server"].str();
   cluster.insecure = from["insecure-skip-tls-verify"].as_bool();
   cluster.tls_server_name = from["tls-server-name"].str();
-  cluster.unsupported = first_set(from, {"proxy-url"});
+  cluster.proxy_url = from["proxy-url"].str();
   SHIPLOG_TRY(cluster.ca_pem, data_or_file(from, "certificate-authority", folder));
   return cluster;
 }
@@ -161,12 +161,9 @@ Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::st
     return Error{ErrorCode::kInvalid, "cluster \"" + cluster->first + "\" in " + where + " names no server"};
   }
   const auto refuse = [&](const std::string& problem, const std::string& field) {
-    return Error{ErrorCode::kInvalid,
-                 problem + " in " + where + " uses " + field +
-                     ", which is not supported: use a client certificate or a token, and no proxy"};
+    return Error{ErrorCode::kInvalid, problem + " in " + where + " uses " + field +
+                                          ", which is not supported: use a client certificate or a token"};
   };
-  if (!cluster->second.unsupported.empty())
-    return refuse("cluster \"" + cluster->first + "\"", cluster->second.unsupported);
 
   KubeconfigContext resolved{name, found->second.ns.empty() ? "default" : found->second.ns, {}};
   ClientTarget& target = resolved.target;
@@ -174,6 +171,7 @@ Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::st
   target.ca_pem = cluster->second.ca_pem;
   target.insecure = cluster->second.insecure;
   target.server_name = cluster->second.tls_server_name;
+  target.proxy_url = cluster->second.proxy_url;
   if (found->second.user.empty()) return resolved;  // anonymous
   const auto user = kubeconfig.users.find(found->second.user);
   if (user == kubeconfig.users.end()) {
@@ -192,6 +190,7 @@ std::string kubeconfig_text(const std::string& name, const ClientTarget& target,
   if (!target.ca_pem.empty()) cluster.set("certificate-authority-data", base64_encode(target.ca_pem));
   if (target.insecure) cluster.set("insecure-skip-tls-verify", true);
   if (!target.server_name.empty()) cluster.set("tls-server-name", target.server_name);
+  if (!target.proxy_url.empty()) cluster.set("proxy-url", target.proxy_url);
   Value user = Value::object();
   if (!target.certificate_pem.empty()) user.set("client-certificate-data", base64_encode(target.certificate_pem));
   if (!target.key_pem.empty()) user.set("client-key-data", base64_encode(target.key_pem));

@@ -16,13 +16,13 @@ struct Kubeconfig {
     std::string ca_pem;
     std::string tls_server_name;
     bool insecure = false;
-    std::string unsupported;  ///< what it requires and is not supported ("proxy-url"); empty: nothing
+    std::string proxy_url;
   };
   struct User {
     std::string certificate_pem;
     std::string key_pem;
     std::string token;
-    std::string unsupported;
+    std::string unsupported;  ///< what it requires and is not supported ("exec"); empty: nothing
   };
   struct Context {
     std::string cluster;
@@ -53,7 +53,7 @@ std::vector<std::string> kubeconfig_paths(const std::string& flag, const char* k
 Result<Kubeconfig> read_kubeconfig(const std::vector<std::string>& paths);
 
 /// `context` empty: the current one. Errors: kNotFound, no such context, cluster or user; kInvalid, it requires
-/// something unsupported (exec, auth-provider, username and password, impersonation, proxy-url) or names no server.
+/// something unsupported (exec, auth-provider, username and password, impersonation) or names no server.
 Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::string& context = "");
 
 /// A kubeconfig with one context, cluster and user, all called `name`, with everything inline, as kind writes it.

@@ -102,6 +102,7 @@ Result<net::TlsContext> server_tls(const std::string& certificate_pem, const std
 
 Result<net::TlsContext> client_tls(const ClientTarget& target) {
   SHIPLOG_TRY(auto context, new_context(::TLS_client_method()));
+  if (target.tls13 && SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1) return x509::error();
   static constexpr unsigned char kAlpn[] = "\x08http/1.1";
   ::SSL_CTX_set_alpn_protos(context.get(), kAlpn, sizeof kAlpn - 1);
   if (!target.insecure && target.ca_pem.empty()) ::SSL_CTX_set_default_verify_paths(context.get());

@@ -51,16 +51,55 @@ long control(BIO* bio, int command, long, void*) {
   }
 }
 
+// --- another session, as OpenSSL sees it -------------------------------------------------------------------------
+
+TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(::BIO_get_data(bio)); }
+
+int outcome_of(BIO* bio, const Result<TlsSession::Step>& step) {
+  ::BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+  if (!step) return -1;
+  if (step.value().wait == TlsSession::Wait::kNone) return static_cast<int>(step.value().bytes);
+  const int direction = step.value().wait == TlsSession::Wait::kReadable ? BIO_FLAGS_READ : BIO_FLAGS_WRITE;
+  ::BIO_set_flags(bio, direction | BIO_FLAGS_SHOULD_RETRY);
+  return -1;
+}
+
+int send_inside(BIO* bio, const char* from, int size) {
+  return outcome_of(bio, session_of(bio).write(from, static_cast<size_t>(size)));
+}
+
+int receive_inside(BIO* bio, char* into, int size) {
+  const int received = outcome_of(bio, session_of(bio).read(into, static_cast<size_t>(size)));
+  if (received == 0) ::BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  return received;
+}
+
+BIO_METHOD* new_method(const char* name, int (*write)(BIO*, const char*, int), int (*read)(BIO*, char*, int)) {
+  BIO_METHOD* made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name);
+  SHIPLOG_CHECK(made != nullptr, "OpenSSL has memory for a BIO method");
+  ::BIO_meth_set_write(made, write);
+  ::BIO_meth_set_read(made, read);
+  ::BIO_meth_set_ctrl(made, &control);
+  return made;
+}
+
 BIO_METHOD* socket_method() {
-  static BIO_METHOD* const method = [] {
-    BIO_METHOD* made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without signals");
-    SHIPLOG_CHECK(made != nullptr, "OpenSSL has memory for a BIO method");
-    ::BIO_meth_set_write(made, &send_bytes);
-    ::BIO_meth_set_read(made, &receive_bytes);
-    ::BIO_meth_set_ctrl(made, &control);
-    return made;
-  }();
+  static BIO_METHOD* const method = new_method("socket without signals", &send_bytes, &receive_bytes);
   return method;
+}
+
+BIO_METHOD* carrier_method() {
+  static BIO_METHOD* const method = new_method("TLS inside of TLS", &send_inside, &receive_inside);
+  return method;
+}
+
+/// Takes over reading and writing of a session.
+void attach(SSL* ssl, BIO_METHOD* method, void* data) {
+  BIO* bio = ::BIO_new(method);
+  SHIPLOG_CHECK(bio != nullptr, "OpenSSL has memory for a BIO");
+  ::BIO_set_data(bio, data);
+  ::BIO_set_init(bio, 1);
+  ::SSL_set_bio(ssl, bio, bio);
 }
 
 // --- errors ------------------------------------------------------------------------------------------------------
@@ -127,15 +166,19 @@ bool is_address(const std::string& name) {
 
 }  // namespace
 
-TlsSession::TlsSession(ssl_ctx_st* context, int socket) : ssl_{::SSL_new(context), &::SSL_free} {
+TlsSession::TlsSession(ssl_ctx_st* context) : ssl_{::SSL_new(context), &::SSL_free} {
   SHIPLOG_CHECK(ssl_ != nullptr, "OpenSSL has memory for a session");
-  BIO* bio = ::BIO_new(socket_method());
-  SHIPLOG_CHECK(bio != nullptr, "OpenSSL has memory for a BIO");
-  ::BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(socket)));
-  ::BIO_set_init(bio, 1);
-  ::SSL_set_bio(ssl_.get(), bio, bio);
   // Certificates are judged at the time of this process: a clock that is set makes no member and no client a stranger.
   ::X509_VERIFY_PARAM_set_time(::SSL_get0_param(ssl_.get()), SystemClock{}.now().value / 1000);
+}
+
+TlsSession::TlsSession(ssl_ctx_st* context, int socket) : TlsSession{context} {
+  attach(ssl_.get(), socket_method(), reinterpret_cast<void*>(static_cast<intptr_t>(socket)));
+}
+
+TlsSession::TlsSession(ssl_ctx_st* context, TlsSession& carrier) : TlsSession{context} {
+  carrier_ = &carrier;
+  attach(ssl_.get(), carrier_method(), &carrier);
 }
 
 TlsSession::~TlsSession() = default;
@@ -223,8 +266,14 @@ Result<TlsSession::Step> TlsSession::shutdown() {
   return outcome(result);
 }
 
-bool TlsSession::holds_input() const { return !starved_ && ::SSL_has_pending(ssl_.get()) == 1; }
+bool TlsSession::holds_input() const {
+  if (!starved_ && ::SSL_has_pending(ssl_.get()) == 1) return true;
+  return carrier_ != nullptr && carrier_->holds_input();
+}
 
-void TlsSession::close() { closed_ = true; }
+void TlsSession::close() {
+  closed_ = true;
+  if (carrier_ != nullptr) carrier_->close();
+}
 
 }  // namespace shiplog::net

@@ -27,6 +27,8 @@ class TlsSession {
 
   /// `socket` is its file descriptor; close() must be called before that is closed.
   TlsSession(ssl_ctx_st* context, int socket);
+  /// Runs inside of another session, which outlives it.
+  TlsSession(ssl_ctx_st* context, TlsSession& carrier);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
@@ -48,11 +50,13 @@ class TlsSession {
   ssl_st* native() const { return ssl_.get(); }
 
  private:
+  explicit TlsSession(ssl_ctx_st* context);
   Result<void> begin() const;
   Result<Step> outcome(int result);
   static int verified(int good, x509_store_ctx_st* store);
 
   std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
+  TlsSession* carrier_ = nullptr;
   bool starved_ = false;  // the last read found only a part of a record
   bool closed_ = false;
   std::string server_name_;  // that the certificate is verified for

@@ -94,6 +94,18 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
     });
   }
 
+  void finish_sending() {
+    const auto step = tls ? tls->shutdown() : Result<TlsSession::Step>{TlsSession::Step{}};
+    if (!step) return;  // the reader learns why
+    if (step.value().wait != Wait::kNone) {
+      return wait(step.value().wait, [self = shared_from_this()](const Result<void>& ready) {
+        if (ready) self->finish_sending();
+      });
+    }
+    error_code ignored;
+    if (!carrier) static_cast<void>(socket.shutdown(Socket::shutdown_send, ignored));
+  }
+
   void shut_down() {
     const auto step = tls ? tls->shutdown() : Result<TlsSession::Step>{TlsSession::Step{}};
     if (!step) return close_now();
@@ -135,7 +147,8 @@ struct Transport::Impl : std::enable_shared_from_this<Impl> {
   }
 
   Socket socket;
-  std::optional<TlsSession> tls;
+  std::unique_ptr<TlsSession> carrier;  // of a proxy, that the connection to the server runs in
+  std::unique_ptr<TlsSession> tls;
   Resolver resolver;
   SteadyTimer linger;
   Wait read_waits_for = Wait::kReadable;
@@ -182,14 +195,16 @@ void Transport::connect(const std::string& host, const std::string& port, std::s
 }
 
 void Transport::handshake_as_server(const TlsContext& tls, Done done) {
-  impl_->tls.emplace(tls.get(), impl_->socket.native_handle());
+  impl_->tls = std::make_unique<TlsSession>(tls.get(), impl_->socket.native_handle());
   impl_->tls->accept();
   asio::post(impl_->socket.get_executor(),
              [impl = impl_, done = std::move(done)]() mutable { impl->handshake(std::move(done)); });
 }
 
 void Transport::handshake_as_client(const TlsContext& tls, const std::string& name, bool insecure, Done done) {
-  impl_->tls.emplace(tls.get(), impl_->socket.native_handle());
+  if (impl_->tls) impl_->carrier = std::move(impl_->tls);
+  impl_->tls = impl_->carrier ? std::make_unique<TlsSession>(tls.get(), *impl_->carrier)
+                              : std::make_unique<TlsSession>(tls.get(), impl_->socket.native_handle());
   impl_->tls->connect(name, insecure);
   asio::post(impl_->socket.get_executor(),
              [impl = impl_, done = std::move(done)]() mutable { impl->handshake(std::move(done)); });
@@ -224,6 +239,8 @@ Result<std::optional<size_t>> Transport::try_write(const char* from, size_t size
   if (step.wait != Wait::kNone) return std::optional<size_t>{};
   return std::optional{step.bytes};
 }
+
+void Transport::finish_sending() { impl_->finish_sending(); }
 
 void Transport::close() { impl_->close_now(); }
 

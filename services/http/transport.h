@@ -37,7 +37,8 @@ class Transport {
   /// Error: also kForbidden, the host is in one of these networks. Of several addresses those are left out.
   void connect(const std::string& host, const std::string& port, std::shared_ptr<const Networks> denied, Done done);
   void handshake_as_server(const TlsContext& tls, Done done);
-  /// Verifies the server's certificate for `name` (DNS name or IP address) unless `insecure`.
+  /// Verifies the server's certificate for `name` (DNS name or IP address) unless `insecure`. Over a connection that
+  /// has TLS already, to a proxy, the new session runs inside of that one.
   void handshake_as_client(const TlsContext& tls, const std::string& name, bool insecure, Done done);
 
   /// `done` runs when try_read() may return something: bytes, the end, or an error.
@@ -48,6 +49,8 @@ class Transport {
   /// How many bytes were written; nullopt: none for now, call when_writable() and then again with the same bytes.
   Result<std::optional<size_t>> try_write(const char* from, size_t size);
 
+  /// Notifies the peer that nothing more follows; reading continues. Nothing is written afterwards.
+  void finish_sending();
   /// At once; what is under way calls back with an error.
   void close();
   /// Notifies the peer that nothing more follows, then reads and drops what it still sends, until it closes too or

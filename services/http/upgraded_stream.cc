@@ -33,7 +33,7 @@ class UpgradedConnection : public std::enable_shared_from_this<UpgradedConnectio
   }
 
   void write(std::string bytes, ByteStream::Done done) {
-    if (closed_ || closing_) return done(kClosed);
+    if (closed_ || closing_ || finishing_) return done(kClosed);
     output_.push_back({std::move(bytes), std::move(done)});
     if (!writing_) write_on();
   }
@@ -41,7 +41,13 @@ class UpgradedConnection : public std::enable_shared_from_this<UpgradedConnectio
   void close() {
     if (closed_ || closing_) return;
     closing_ = true;
-    if (!writing_) finish();
+    if (!writing_) end_gently();
+  }
+
+  void finish() {
+    if (closed_ || closing_ || finishing_) return;
+    finishing_ = true;
+    if (!writing_) transport_->finish_sending();
   }
 
  private:
@@ -90,7 +96,8 @@ class UpgradedConnection : public std::enable_shared_from_this<UpgradedConnectio
       done(ok());
     }
     writing_ = false;
-    if (closing_) finish();
+    if (closing_) return end_gently();
+    if (finishing_ && !closed_) transport_->finish_sending();
   }
 
   void wait_for_output() {
@@ -105,7 +112,7 @@ class UpgradedConnection : public std::enable_shared_from_this<UpgradedConnectio
     });
   }
 
-  void finish() {
+  void end_gently() {
     if (closed_) return;
     transport_->close_gently(kLinger);
     end(kClosed);
@@ -137,7 +144,8 @@ class UpgradedConnection : public std::enable_shared_from_this<UpgradedConnectio
   std::deque<Chunk> output_;
   size_t written_ = 0;  // of the first chunk
   bool writing_ = false;
-  bool closing_ = false;  // once everything is written
+  bool closing_ = false;    // once everything is written
+  bool finishing_ = false;  // the same, for sending only
   bool closed_ = false;
 };
 
@@ -161,6 +169,9 @@ class UpgradedStream final : public ByteStream {
     connection_->strand().post([connection = connection_, bytes = std::move(bytes), done = std::move(done)]() mutable {
       connection->write(std::move(bytes), std::move(done));
     });
+  }
+  void finish() override {
+    connection_->strand().post([connection = connection_] { connection->finish(); });
   }
   void close() override {
     connection_->strand().post([connection = connection_] { connection->close(); });

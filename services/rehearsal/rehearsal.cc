@@ -14,10 +14,10 @@
 #include "events/state/fleet_options.h"
 #include "events/state/work.h"
 #include "services/rehearsal/observation.h"
-#include "services/rehearsal/role_loop.h"
 #include "services/roles/collector/probe.h"
 #include "services/roles/registry.h"
 #include "services/roles/scheduler/cycles.h"
+#include "services/runtime/role_loop.h"
 
 namespace shiplog {
 namespace {

@@ -5,12 +5,15 @@
 #include "events/base/check.h"
 #include "events/kinds/kinds.h"
 #include "events/slots.h"
+#include "services/roles/agent_csr_approving/role.h"
+#include "services/roles/apiservice_availability/role.h"
 #include "services/roles/apiservice_registration/decide.h"
 #include "services/roles/apiservice_registration/role.h"
 #include "services/roles/application_failover/decide.h"
 #include "services/roles/application_failover/role.h"
 #include "services/roles/binder/decide.h"
 #include "services/roles/binder/role.h"
+#include "services/roles/bootstrap_tokens/role.h"
 #include "services/roles/clusterrole_aggregation/decide.h"
 #include "services/roles/clusterrole_aggregation/role.h"
 #include "services/roles/collector/decide.h"
@@ -42,6 +45,8 @@
 #include "services/roles/signer/role.h"
 #include "services/roles/taint/decide.h"
 #include "services/roles/taint/role.h"
+#include "services/roles/unified_auth/decide.h"
+#include "services/roles/unified_auth/role.h"
 
 namespace shiplog {
 namespace {
@@ -110,6 +115,9 @@ const RoleEntry kRoles[] = {
     {"lifecycle", "",
      "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions",
      [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
+    {"unified-auth", "",
+     "in each member, the right to act as those who may use its proxy: ClusterRole karmada-impersonator",
+     [](const RoleContext&) { return make_unified_auth_role(); }, unified_auth::decide, ""},
     {"control", "", "records the state hash",
      [](const RoleContext& context) { return make_control_role(context.hash_every); }, nullptr,
      "it records what its replica folded to, which is an observation"},
@@ -118,6 +126,14 @@ const RoleEntry kRoles[] = {
     {"signer", "api", "certificates for approved CertificateSigningRequests",
      [](const RoleContext& context) { return make_signer_role(context.authority); }, nullptr,
      "a certificate has a random serial number, and its key is outside of the journal"},
+    {"agent-csr-approving", "api", "approves the requests of Pull clusters' agents for their certificates",
+     [](const RoleContext&) { return make_agent_csr_approving_role(); }, agent_csr_approving::decide_request, ""},
+    {"bootstrap-tokens", "api",
+     "the ConfigMap `cluster-info` of kube-public, signed for each bootstrap token; deletes tokens that have expired",
+     [](const RoleContext& context) {
+       return make_bootstrap_tokens_role(context.server, context.authority, context.open_sealed);
+     },
+     nullptr, "the address and the authority of the API server are outside of the journal, and tokens are sealed"},
     {"clusterrole-aggregation", "api", "the rules of ClusterRoles with an aggregationRule",
      [](const RoleContext&) { return make_clusterrole_aggregation_role(); }, clusterrole_aggregation::decide, ""},
     {"apiservice-registration", "api", "an APIService for each group and version that is served",
@@ -125,6 +141,9 @@ const RoleEntry kRoles[] = {
        return make_apiservice_registration_role(present(context.kinds, "the kinds are known"));
      },
      decide_api_services, ""},
+    {"apiservice-availability", "api", "the condition Available of APIServices whose group another server answers for",
+     [](const RoleContext& context) { return make_apiservice_availability_role(context.api_availability); }, nullptr,
+     "whether a server answers is outside of the journal"},
     {"kubernetes-service", "api", "the Service `kubernetes` of namespace default, with its Endpoints and EndpointSlice",
      [](const RoleContext& context) { return make_kubernetes_service_role(context.server); }, nullptr,
      "the address of the API server is outside of the journal"},

@@ -12,6 +12,7 @@
 #include "events/decision.h"
 #include "services/http/tls.h"
 #include "services/interpreter/customizations.h"
+#include "services/roles/apiservice_availability/decide.h"
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/service_ip_repair/decide.h"
 
@@ -42,6 +43,7 @@ struct RoleContext {
   Recorder* recorder = nullptr;
   const Kinds* kinds = nullptr;  ///< those compiled in
   std::function<Result<KeyPair>()> authority = {};
+  apiservice_availability::Observe api_availability = {};  ///< empty: of no APIService anything is observed
   std::function<kubernetes_service::ServerAddress()> server = {};
   service_ip_repair::AllocateAddresses allocate_addresses = {};
   bool counts_resources = true;                    ///< of members, into the status of Clusters

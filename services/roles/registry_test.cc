@@ -57,7 +57,8 @@ TEST(Registry, AProcessHasWhatItsRolesBring) {
   };
   EXPECT_EQ(names({"quota", "binder"}), (std::vector<std::string_view>{"binder", "quota"}));
   EXPECT_EQ(names({"api"}), (std::vector<std::string_view>{
-                                "signer", "clusterrole-aggregation", "apiservice-registration", "kubernetes-service",
+                                "signer", "agent-csr-approving", "bootstrap-tokens", "clusterrole-aggregation",
+                                "apiservice-registration", "apiservice-availability", "kubernetes-service",
                                 "service-ip-repair", "serviceaccount-token", "ephemera-gc"}));
   EXPECT_EQ(names(selectable_roles()).size() + 1, all_roles().size()) << "all but api itself have a lease";
 }

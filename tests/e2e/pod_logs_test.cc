@@ -83,12 +83,5 @@ TEST(PodLogs, OtherWatchesOfPodsAreServed) {
   EXPECT_EQ(api.get("/api/v1/pods?watch=true&timeoutSeconds=1&labelSelector=app%3Dweb").status, 200);
 }
 
-TEST(PodLogs, ATrialMemberReportsThatItsPodsAreSimulated) {
-  Fleet fleet;
-  fleet.member("member1");
-  fleet.kubectl_ok({"create", "deployment", "web", "--image=nginx:1.27"}, "", "member1");
-  EXPECT_TRUE(eventually([&] { return fleet.kubectl({"logs", "deployment/web"}, "", "member1").says("simulated"); }));
-}
-
 }  // namespace
 }  // namespace shiplog::e2e

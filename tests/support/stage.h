@@ -11,9 +11,9 @@
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/state/state.h"
-#include "services/rehearsal/role_loop.h"
 #include "services/runtime/manual_executor.h"
 #include "services/runtime/role.h"
+#include "services/runtime/role_loop.h"
 #include "tests/support/fake_members.h"
 
 namespace shiplog::testing {

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/adapters/members/api_host.h"
+#include "services/adapters/members/member_target.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
 
@@ -185,30 +185,15 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
                                            "/" + view->secret_name + ", do not exist"};
   }
   Member& member = members_[cluster];
-  const std::string insecure = object["spec"]["insecureSkipTLSVerification"].as_bool() ? "yes" : "no";
-  if (member.client && member.url == view->api_endpoint && member.secret == secret->revision &&
-      member.insecure == insecure) {
-    return member.client;
-  }
+  std::string route = route_of(object["spec"]);
+  if (member.client && member.route == route && member.secret == secret->revision) return member.client;
 
   Value opened = secret->value;
   if (options_.open) {
     SHIPLOG_TRY(opened, options_.open(std::move(opened)));
   }
-  ClientTarget target;
-  target.url = view->api_endpoint;
-  target.insecure = insecure == "yes";
-  const std::pair<const char*, std::string*> fields[] = {{"caBundle", &target.ca_pem},
-                                                         {"token", &target.bearer_token},
-                                                         {"client-certificate-data", &target.certificate_pem},
-                                                         {"client-key-data", &target.key_pem}};
-  for (const auto& [name, into] : fields) {
-    const Value& field = opened["data"][name];
-    if (field.is_empty()) continue;
-    auto bytes = base64_decode(field.as_string());
-    if (!bytes) return Error{ErrorCode::kInvalid, "cluster " + cluster + ": the secret's " + name + " is not base64"};
-    *into = *std::move(bytes);
-  }
+  ClientTarget target = member_target(object["spec"]);
+  SHIPLOG_TRY(add_credentials(cluster, opened, target));
   HttpClient::Options options;
   options.max_connections = kRequestsPerMember;
   options.user_agent = options_.user_agent;
@@ -217,10 +202,22 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   if (!made) return made.error().context("cluster " + cluster);
   // The budget outlives the client: responses that are still held count.
   if (member.budget == nullptr) member.budget = std::make_shared<ByteBudget>(kMemberBudget, total_);
-  member = {view->api_endpoint,       insecure,
-            secret->revision,         std::move(made).value(),
-            std::move(member.budget), host_of_url(view->api_endpoint)};
+  member = {std::move(route), secret->revision, std::move(made).value(), std::move(member.budget),
+            host_of_url(view->api_endpoint)};
   return member.client;
+}
+
+HttpsMembers::OnMemberResponse HttpsMembers::sent_again_if_rotated(const std::string& cluster,
+                                                                   const MemberRequest& request,
+                                                                   std::shared_ptr<HttpClient> used,
+                                                                   OnMemberResponse done) {
+  return [this, cluster, request, used = std::move(used), done = std::move(done)](Result<MemberResponse> response) {
+    if (response && response.value().status == 401) {
+      const auto client = client_for(cluster);
+      if (client && client.value() != used) return this->request(cluster, request, done);
+    }
+    done(std::move(response));
+  };
 }
 
 void HttpsMembers::request(const std::string& cluster, MemberRequest request,
@@ -230,6 +227,7 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
     options_.executor->post([done = std::move(done), error = client.error()] { done(error); });
     return;
   }
+  done = sent_again_if_rotated(cluster, request, client.value(), std::move(done));
   HttpRequest http;
   http.method = request.method;
   http.target = request.path;

@@ -17,8 +17,8 @@ namespace shiplog {
 /// The members of the fleet over HTTPS. A member must not exhaust this process's memory: each response is limited by
 /// the request, all data held for one member and for all members by budgets, a watch by its line length and by its lead
 /// over the fold thread. A connection that exceeds a limit is dropped. There is one client per cluster, created from
-/// its Cluster object and Secret and recreated when either changes. Secret data: `caBundle`, and `token` or
-/// `client-certificate-data` with `client-key-data`.
+/// its Cluster object and Secret (member_target.h) and recreated when either changes. Secret data: `caBundle`, and
+/// `token` or `client-certificate-data` with `client-key-data`.
 class HttpsMembers final : public Members {
  public:
   struct Options {
@@ -45,13 +45,18 @@ class HttpsMembers final : public Members {
 
  private:
   struct Member {
-    std::string url, insecure;
+    std::string route;  ///< route_of() the Cluster
     Revision secret;
     std::shared_ptr<HttpClient> client;
     std::shared_ptr<ByteBudget> budget;
     std::string host;  ///< of url, with its port
   };
   class Watch;
+  using OnMemberResponse = std::function<void(Result<MemberResponse>)>;
+  /// A request that was under way with credentials that have been replaced since may be answered 401: it is sent again
+  /// with the present ones (1.14.13).
+  OnMemberResponse sent_again_if_rotated(const std::string& cluster, const MemberRequest& request,
+                                         std::shared_ptr<HttpClient> used, OnMemberResponse done);
   void exceeded(const std::string& cluster, const std::string& what);
   Result<std::shared_ptr<HttpClient>> client_for(const std::string& cluster);
 

@@ -109,16 +109,18 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
 
 // --- APIService
 
-/// Who reads the status learns whether requests for the group get anywhere.
+/// Who reads the status learns whether requests for the group get anywhere. Of another server it has to be observed.
 void fill_api_service(Value& object, const Write& write) {
-  const bool local = object["spec"]["service"].is_null();
-  Value available = Value::object(
-      {{"type", "Available"},
-       {"status", local ? "True" : "False"},
-       {"lastTransitionTime", rfc3339(write.now)},
-       {"reason", local ? "Local" : "ServiceNotSupported"},
-       {"message", local ? "Local APIServices are always available"
-                         : "this server does not pass requests on to services: it serves what it has itself"}});
+  if (!object["spec"]["service"].is_null()) {
+    const bool was_remote = write.old != nullptr && !(*write.old)["spec"]["service"].is_null();
+    object.set("status", was_remote ? (*write.old)["status"] : Value::object());
+    return;
+  }
+  Value available = Value::object({{"type", "Available"},
+                                   {"status", "True"},
+                                   {"lastTransitionTime", rfc3339(write.now)},
+                                   {"reason", "Local"},
+                                   {"message", "Local APIServices are always available"}});
   if (write.old != nullptr) {
     const Value& before = condition_of(*write.old, "Available");
     if (before["status"] == available["status"]) available.set("lastTransitionTime", before["lastTransitionTime"]);

@@ -27,6 +27,12 @@ std::optional<Error> Access::refuse_owned(const User& user, const ObjectKey& key
   return api::refuse_owned(policy_, user, key, old, object);
 }
 
+std::optional<Error> Access::refuse_agent_write(const User& user, const ObjectKey& key, const Value& old,
+                                                const Value& object) const {
+  const std::shared_lock lock{mutex_};
+  return api::refuse_agent_write(clusters_, user, key, old, object);
+}
+
 bool Access::records_authors() const {
   const std::shared_lock lock{mutex_};
   return records_authors_;
@@ -43,6 +49,9 @@ void Access::load(const State& state) {
   for (const char* type : {rbac::kRole, rbac::kClusterRole, rbac::kRoleBinding, rbac::kClusterRoleBinding}) {
     for (const auto& [name, object] : state.objects(type)) policy_.put({type, name.ns, name.name}, object.value);
   }
+  for (const auto& [name, cluster] : state.objects(type::kCluster)) {
+    clusters_.insert_or_assign(std::string{name.name}, cluster.value["spec"]["id"].str());
+  }
 }
 
 // The caller holds the lock.
@@ -56,6 +65,14 @@ void Access::on_folded(const State& state, const DecodedRecord& /*record*/, cons
     if (change.object.type == kFleetOptionsType) {
       const std::unique_lock lock{mutex_};
       read(state.options());
+    }
+    if (change.object.type == type::kCluster) {
+      const std::unique_lock lock{mutex_};
+      if (change.removed()) {
+        clusters_.erase(change.object.name);
+      } else {
+        clusters_.insert_or_assign(change.object.name, change.after["spec"]["id"].str());
+      }
     }
     if (!rbac::is_rbac(change.object.type)) continue;
     const std::unique_lock lock{mutex_};

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "services/api/pipeline/stages.h"
+#include "services/api/proxy/proxy_path.h"
 
 namespace shiplog::api {
 
@@ -8,9 +9,10 @@ StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const U
                                                    std::shared_ptr<ResponseWriter> writer) {
   if (in_group(user, kMastersGroup)) return writer;
   const bool reads = request.method == "GET" || request.method == "HEAD";
-  const auto use = !reads                   ? ConcurrencyLimiter::Use::kWrite
-                   : flag(request, "watch") ? ConcurrencyLimiter::Use::kWatch
-                                            : ConcurrencyLimiter::Use::kRead;
+  const bool streams = is_proxied(request.path) ? is_proxied_stream(request) : flag(request, "watch");
+  const auto use = streams && (reads || is_proxied(request.path)) ? ConcurrencyLimiter::Use::kWatch
+                   : reads                                        ? ConcurrencyLimiter::Use::kRead
+                                                                  : ConcurrencyLimiter::Use::kWrite;
   auto slot = server.limiter->take(user.name, use);
   if (slot == nullptr) {
     return Error{ErrorCode::kTooManyRequests, "too many requests, please try again later"};

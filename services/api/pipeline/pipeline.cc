@@ -11,6 +11,8 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/pod_actions.h"
+#include "services/api/proxy/proxy_path.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -58,6 +60,37 @@ void forget_credentials(HttpRequest& request) {
 
 Error no_such_path() { return Error{ErrorCode::kNotFound, "the server could not find the requested resource"}; }
 
+/// What another server answers for, with the moment at which it was found.
+struct Elsewhere {
+  std::shared_ptr<const AggregatedVersions> all;
+  const AggregatedVersion* version = nullptr;  ///< nullptr: it is not another server's
+};
+
+Elsewhere elsewhere(const Server& server, const RequestContext& context) {
+  Elsewhere found{server.elsewhere(context)};
+  const auto path = parse_version_path(context.request.path);
+  if (found.all != nullptr && path) found.version = found.all->find(path->group, path->version);
+  return found;
+}
+
+/// A request that another server answers, whose body is passed on as it is.
+StageResult<void> prepare_forwarded(const Server& server, RequestContext& draft, std::string body) {
+  if (draft.produced != nullptr) {
+    return Error{ErrorCode::kMethodNotAllowed,
+                 "a produced request cannot be about " + draft.request.path + ": another server serves it"};
+  }
+  SHIPLOG_TRY(draft.large, limit_large(server, draft.user, body.size()));
+  draft.body = std::move(body);
+  return ok();
+}
+
+void forward(const Server& server, const ReadHandlers& reads, const AggregatedVersion& version, RequestContext draft,
+             std::string body) {
+  auto prepared = prepare_forwarded(server, draft, std::move(body));
+  if (!prepared) return reject(server, draft, prepared.error());
+  reads.forward(std::make_shared<const RequestContext>(std::move(draft)), version);
+}
+
 /// A resource that is not served here: 404, or, if an APIService names another server for it, 503 with the reason.
 Error unserved(const Server& server, const ResourcePath& path) {
   const Error missing = no_such_path();
@@ -70,10 +103,14 @@ Error unserved(const Server& server, const ResourcePath& path) {
                                             "\", and this server does not pass requests on to services"};
 }
 
-awaitable<void> reject_unserved(const Server& server, const RequestContext& context, Lane& lane) {
+/// Forwards the request after all if its APIService was only just registered, through another API server.
+awaitable<void> reject_unserved(const Server& server, const ReadHandlers& reads, const RequestContext& context,
+                                const std::string& body, Lane& lane) {
   if (context.path.group.empty()) co_return reject(server, context, no_such_path());
   auto caught_up = co_await when_current(server.objects.record(), lane);
   if (!caught_up) co_return reject(server, context, caught_up.error());
+  const Elsewhere other = elsewhere(server, context);
+  if (other.version != nullptr) co_return forward(server, reads, *other.version, context, body);
   reject(server, context, unserved(server, context.path));
 }
 
@@ -157,6 +194,15 @@ Error not_produced(const RequestContext& context) {
   return method_not_allowed(context.subject(), context.verb + " by a produced request");
 }
 
+/// A request to a member, whose body is passed on as it is.
+StageResult<void> prepare_proxied(const Server& server, RequestContext& draft, bool past, std::string body) {
+  if (past) return Error{ErrorCode::kNotFound, "clusters/proxy is not served below /at/: members have no past here"};
+  if (draft.produced != nullptr) return method_not_allowed(StatusDetails{}, "clusters/proxy by a produced request");
+  SHIPLOG_TRY(draft.large, limit_large(server, draft.user, body.size()));
+  draft.body = std::move(body);
+  return ok();
+}
+
 /// A write, once it is known what it is about.
 awaitable<void> serve_write(const Server& server, const RequestContext& context, const std::string& body, Lane& lane) {
   auto write = decode(server, context, body);
@@ -193,6 +239,9 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   forget_credentials(draft.request);
   if (!acting) co_return reject(server, draft, acting.error());
   draft.user = std::move(acting).value();
+  if (past && past.value() && draft.user.name == kAnonymousUser && !server.options.anonymous) {
+    co_return reject(server, draft, Error{ErrorCode::kUnauthorized, "Unauthorized"});  // public is only what is now
+  }
   if (draft.produced != nullptr) draft.produced->user = draft.user.name;
   if (!past) co_return reject(server, draft, past.error());
   if (past.value()) {
@@ -206,6 +255,14 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   auto slot = limit(server, draft.user, draft.request, draft.writer);
   if (!slot) co_return reject(server, draft, slot.error());
   draft.writer = std::move(slot).value();
+  if (const Elsewhere other = past.value() ? Elsewhere{} : elsewhere(server, draft); other.version != nullptr) {
+    co_return forward(server, *reads, *other.version, std::move(draft), std::move(body));
+  }
+  if (reads->proxy && is_proxied(draft.request.path)) {
+    auto passed = prepare_proxied(server, draft, past.value().has_value(), std::move(body));
+    if (!passed) co_return reject(server, draft, passed.error());
+    co_return reads->proxy(std::make_shared<const RequestContext>(std::move(draft)));
+  }
   auto well_formed = check_request(draft.request);
   if (!well_formed) co_return reject(server, draft, well_formed.error());
 
@@ -236,9 +293,10 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (draft.audit != nullptr) draft.audit->resolved(draft, body, draft.request.headers.get("Content-Type"));
   const auto context = std::make_shared<const RequestContext>(std::move(draft));
   if (context->kind == nullptr) {
-    co_await reject_unserved(server, *context, lane);
+    co_await reject_unserved(server, *reads, *context, body, lane);
     co_return;
   }
+  if (is_pod_action(context->kind->type(), context->path.subresource)) co_return reads->pod_action(context);
   if (is_read(*context)) co_return reads->read(context);
   if (context->produced != nullptr && context->kind->ephemeral) {
     co_return reject(server, *context, not_produced(*context));

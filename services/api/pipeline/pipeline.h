@@ -14,6 +14,12 @@ struct ReadHandlers {
   std::function<bool(const RequestContextPtr&)> serve_path;
   /// get, list and watch.
   std::function<void(const RequestContextPtr&)> read;
+  /// What other servers answer for (Server::elsewhere).
+  std::function<void(const RequestContextPtr&, const AggregatedVersion&)> forward;
+  /// Paths below clusters/NAME/proxy; empty: there is no cluster proxy.
+  std::function<void(const RequestContextPtr&)> proxy;
+  /// log, exec, attach and portforward of a pod, if the server has ServerOptions::pod_actions.
+  std::function<void(const RequestContextPtr&)> pod_action;
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.

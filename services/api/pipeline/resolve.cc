@@ -5,6 +5,7 @@
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/stages.h"
+#include "services/api/pod_actions.h"
 
 namespace shiplog::api {
 namespace {
@@ -55,19 +56,22 @@ StageResult<void> resolve_accept(RequestTarget& target, const HttpRequest& reque
                                            ": supported values: \"None\", \"Metadata\", \"Object\""};
 }
 
-/// SUB-5. The response for what only a node can do states where the nodes are. `templates`: this server has templates,
-/// which run elsewhere; otherwise its pods are simulated.
-Error no_subresource(const std::string& type, const std::string& subresource, bool templates) {
+/// SUB-5. The response for what only a node can do states where the nodes are. `pod_actions`: they are here.
+Error no_subresource(const std::string& type, const std::string& subresource, bool pod_actions) {
   std::string message = "the server could not find the requested resource (" + type + "/" + subresource + ")";
-  if (type == "pods" && templates) {
+  if (type == "pods" && !pod_actions) {
     message += ": pods run in member clusters, and this server has no nodes; ask the member cluster that runs the pod";
-  } else if (type == "pods") {
-    message += ": the pods of a trial member are simulated, nothing runs in them";
   }
   return {ErrorCode::kNotFound, std::move(message)};
 }
 
-StageResult<void> check_subresource(const RequestTarget& target, const std::string& method, bool templates) {
+/// kube-apiserver's methods: logs are read, the others are begun by WebSocket's GET or SPDY's POST.
+StageResult<void> check_pod_action(const RequestTarget& target, const std::string& method) {
+  if (method == "GET" || (method == "POST" && target.path.subresource != "log")) return ok();
+  return method_not_allowed(target.subject(), method);
+}
+
+StageResult<void> check_subresource(const RequestTarget& target, const std::string& method, bool pod_actions) {
   const Kind& kind = *target.kind;
   const std::string& subresource = target.path.subresource;
   const bool token = subresource == "token" && kind.type() == "serviceaccounts";
@@ -84,7 +88,8 @@ StageResult<void> check_subresource(const RequestTarget& target, const std::stri
   const bool status = subresource == "status" && kind.has_status;
   const bool finalize = subresource == "finalize" && kind.type() == type::kNamespace && target.verb == "update";
   const bool approval = subresource == "approval" && kind.type() == kCertificateRequests;
-  if (!status && !finalize && !approval) return no_subresource(kind.type(), subresource, templates);
+  if (pod_actions && is_pod_action(kind.type(), subresource)) return check_pod_action(target, method);
+  if (!status && !finalize && !approval) return no_subresource(kind.type(), subresource, pod_actions);
   if (target.verb == "create" || target.verb == "delete" || target.verb == "watch") {
     return method_not_allowed(target.subject(), method);
   }
@@ -116,7 +121,10 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
     return rejected(no_resource());
   }
   target.verb = verb_of(request, target.path);
-  if (auto accepted = resolve_accept(target, request); !accepted) return rejected(accepted.error());
+  // What these answer with is no object.
+  if (!is_pod_action(kind.type(), target.path.subresource)) {
+    if (auto accepted = resolve_accept(target, request); !accepted) return rejected(accepted.error());
+  }
   if (target.verb.empty()) return rejected(method_not_allowed(target.subject(), request.method));
   if (is_review(kind)) {
     const bool proper =
@@ -126,7 +134,7 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
     return target;
   }
   if (!target.path.subresource.empty()) {
-    if (auto known = check_subresource(target, request.method, server.options.revision_views); !known)
+    if (auto known = check_subresource(target, request.method, server.options.pod_actions != nullptr); !known)
       return rejected(known.error());
     // A Scale or a TokenRequest is no table row of the kind.
     const std::string& subresource = target.path.subresource;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/api/aggregation/aggregation.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/views/views.h"
 
@@ -17,6 +18,10 @@ Result<Value> Server::current(const RequestContext& context, const ObjectKey& ke
   SHIPLOG_TRY(const auto json, objects.find_json(*context.kind, key));
   if (!json) return absent(context, key);
   return objects.load_as(*context.kind, key, *json);
+}
+
+std::shared_ptr<const AggregatedVersions> Server::elsewhere(const RequestContext& context) const {
+  return context.past || options.aggregation == nullptr ? nullptr : options.aggregation->current();
 }
 
 Error Server::absent(const RequestContext& context, const ObjectKey& key) const {

@@ -9,6 +9,7 @@
 #include "events/base/random.h"
 #include "events/base/time.h"
 #include "services/adapters/vault/vault.h"
+#include "services/api/aggregation/aggregated_versions.h"
 #include "services/api/auth/reviews.h"
 #include "services/api/concurrency_limiter.h"
 #include "services/api/deadlines.h"
@@ -28,9 +29,14 @@ namespace shiplog::proof {
 class NoteSigner;
 }  // namespace shiplog::proof
 
+namespace shiplog {
+class MemberClients;
+}  // namespace shiplog
+
 namespace shiplog::api {
 
 class Access;
+class Aggregation;
 class Auditor;
 class ServiceAllocator;
 class TokenSigner;
@@ -53,6 +59,8 @@ struct ServerOptions {
   TokenSigner* tokens = nullptr;  ///< may be nullptr: no service account tokens are issued or accepted
   Auditor* auditor = nullptr;     ///< may be nullptr: there is no audit log besides the journal
   std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
+  /// The servers of APIServices; may be nullptr: no requests are passed on to them.
+  Aggregation* aggregation = nullptr;
   Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
@@ -69,11 +77,14 @@ struct ServerOptions {
   ProcessSource process;  ///< figures of this process; may be empty
   /// Signs checkpoints of the record's tree; may be nullptr: there is no tree.
   std::shared_ptr<const proof::NoteSigner> signer;
-  HealthChecks health;  ///< of /readyz, /livez and /healthz; may be empty
+  MemberClients* members = nullptr;  ///< may be nullptr: there is no cluster proxy
+  HealthChecks health;               ///< of /readyz, /livez and /healthz; may be empty
   /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.
   std::function<bool(const RequestContextPtr&)> requests;
   /// Judges new pods by the ResourceQuotas of their namespace; may be empty: quotas do not limit them. Threads: any.
   std::function<PodAdmission(const Value& pod, const std::vector<Value>& quotas)> admit_pod;
+  /// Serves log, exec, attach and portforward of a pod; empty: this server has no nodes. Called on a worker.
+  std::function<void(const RequestContextPtr&, const Value& pod, const StoredObjects&)> pod_actions;
   /// Sees every request before it is handled: true when it has taken the request over (a member's switches).
   std::function<bool(const HttpRequest&, const std::shared_ptr<ResponseWriter>&)> intercept;
 };
@@ -101,6 +112,8 @@ struct Server : std::enable_shared_from_this<Server> {
   UtcMillis time_of(const RequestContext& context) const {
     return context.past ? context.past->past->time : options.clock->now();
   }
+  /// What other servers answer for; nullptr: nothing, as for a request about the past.
+  std::shared_ptr<const AggregatedVersions> elsewhere(const RequestContext& context) const;
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
   ReviewSources review_sources() const { return {options.access, token_sources()}; }
   /// Calls on behalf of the request.

@@ -40,9 +40,9 @@ class StampedWriter final : public ResponseWriter {
   static constexpr size_t kWorthCompressing = 128 * 1024;  // as in kube-apiserver (HTTP-10)
 
   void stamp(int status, HttpHeaders& headers) const {
-    headers.add("Audit-Id", audit_id_);
+    headers.set("Audit-Id", audit_id_);
     if (!headers.contains("Cache-Control")) headers.add("Cache-Control", "no-cache, private");
-    if (status >= 400) headers.add("X-Content-Type-Options", "nosniff");
+    if (status >= 400) headers.set("X-Content-Type-Options", "nosniff");
   }
 
   std::shared_ptr<ResponseWriter> writer_;

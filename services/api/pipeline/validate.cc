@@ -9,6 +9,7 @@
 #include "services/api/admission/deletion.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/certificate_requests.h"
+#include "services/api/cluster_identity.h"
 #include "services/api/customizations.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/stages.h"
@@ -42,7 +43,7 @@ void warn_of_preserved_state(const Value& failover, std::vector<std::string>& wa
 }
 
 /// Kinds and fields that are stored and served, but that no role acts on yet: their author is warned.
-std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& object) {
+std::vector<std::string> idle_part_warnings(const Server& server, const Kind& kind, const Value& object) {
   std::vector<std::string> warnings;
   static const std::map<std::string, const char*> kIdle = {
       {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
@@ -61,7 +62,8 @@ std::vector<std::string> idle_part_warnings(const Kind& kind, const Value& objec
     warnings.push_back(kind.kind + " is stored, but this version does not act on it: " + idle->second);
   }
   const Value& spec = object["spec"];
-  if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null()) {
+  const bool forwards = server.options.aggregation != nullptr;
+  if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null() && !forwards) {
     warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
   }
   const auto warn = [&](bool set, const char* field, const char* instead) {
@@ -87,6 +89,27 @@ Result<Value> admitted(const Server& server, const RequestContext& context, cons
   return result;
 }
 
+std::optional<Error> refuse_same_member(const Server& server, const RequestContext& context, const Value& object) {
+  const auto other = same_member(server.objects, object);
+  if (!other) return other.error();
+  if (!other.value()) return std::nullopt;
+  return invalid(context.subject(object["metadata"]["name"].str()),
+                 {{"spec.id", "FieldValueDuplicate",
+                   "Duplicate value: \"" + object["spec"]["id"].str() + "\": the member is registered as the cluster " +
+                       *other.value()}});
+}
+
+/// A change of spec.syncMode decides who calls whom: what it needs besides may be set later.
+void warn_of_sync_mode(const Value& old, const Value& object, std::vector<std::string>& warnings) {
+  const Value& spec = object["spec"];
+  if (old.is_null() || old["spec"]["syncMode"] == spec["syncMode"] || spec["syncMode"].as_string() != "Push") return;
+  for (const char* field : {"apiEndpoint", "secretRef"}) {
+    if (!spec[field].is_empty()) continue;
+    warnings.push_back(std::string{"spec.syncMode Push: the control plane cannot call the member until spec."} + field +
+                       " is set");
+  }
+}
+
 /// What depends on more than the object: permissions and other objects.
 std::optional<Error> refuse_object(const Server& server, const RequestContext& context, const WriteRequest& write,
                                    const Proposal& proposal) {
@@ -100,6 +123,9 @@ std::optional<Error> refuse_object(const Server& server, const RequestContext& c
     if (auto error = refuse_certificate(access, context.user, context.path.subresource, proposal.old, object)) {
       return error;
     }
+  }
+  if (type == type::kCluster && takes_cluster_id(proposal.old, object)) {
+    if (auto error = refuse_same_member(server, context, object)) return error;
   }
   return type == interpreter::kCustomizationType ? refuse_customization(server.objects, object) : std::nullopt;
 }
@@ -129,8 +155,11 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
                                    Proposal proposal) {
   auto object = admitted(server, context, write, proposal);
   if (!object) return refused_by_admission(context, proposal, std::move(object).error());
-  std::ranges::move(idle_part_warnings(*context.kind, object.value()), std::back_inserter(proposal.warnings));
+  std::ranges::move(idle_part_warnings(server, *context.kind, object.value()), std::back_inserter(proposal.warnings));
   proposal.object = std::move(object).value();
+  if (context.kind->type() == type::kCluster) {
+    warn_of_sync_mode(proposal.old, proposal.object, proposal.warnings);
+  }
   if (auto error = refuse_object(server, context, write, proposal)) {
     return refused(context, proposal, std::move(*error));
   }
@@ -158,8 +187,9 @@ StageResult<Proposal> admit_deletion(const Server& server, const RequestContext&
 awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
                                           const WriteRequest& write, Lane& lane, Proposal& input) {
   if (write.form == WriteForm::kReview) co_return std::move(input);
-  if (server.options.addresses != nullptr && context.kind->type() == type::kService && input.old.is_null()) {
-    // An address that another server has freed is free here too.
+  const bool is_service = server.options.addresses != nullptr && context.kind->type() == type::kService;
+  if (input.old.is_null() && (is_service || context.kind->type() == type::kCluster)) {
+    // An address that another server has freed is free here too; a member that it has registered is registered.
     auto current = co_await when_current(server.objects.record(), lane);
     if (!current) co_return std::move(current).error();
   }

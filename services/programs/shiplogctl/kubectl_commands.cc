@@ -103,7 +103,8 @@ std::optional<int> Program::run_kubectl_command(const std::vector<std::string>& 
     err_ << "error: there is no option --all-clusters of " << command.name << std::endl;
     return 2;
   }
-  err_ << "error: " << run_kubectl(command, access_).message << std::endl;
+  const Error failed = run_kubectl(command, access_);
+  err_ << "error: " << failed.message << std::endl;
   return 1;
 }
 

@@ -41,6 +41,7 @@ class ApiWiring {
   /// For ApiServer::start(); the caller adds what is special to its program. Error: kInvalid, a key cannot be read.
   Result<api::ApiServer::Options> api_options(const CommonOptions& common, const HostPort& listen,
                                               const Identity& identity);
+  const api::KindRegistry& kinds() const { return kind_registry_; }
   /// The fold thread and the journals. Threads: any.
   std::vector<HealthCheck> health(std::string_view path) const;
 

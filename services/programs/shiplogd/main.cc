@@ -13,6 +13,7 @@
 #include "events/base/quantity.h"
 #include "services/adapters/sandbox/child.h"
 #include "services/programs/shiplogd/advertise.h"
+#include "services/programs/shiplogd/agent_command.h"
 #include "services/programs/shiplogd/audit_options.h"
 #include "services/programs/shiplogd/command_options.h"
 #include "services/programs/shiplogd/estimator_command.h"
@@ -336,8 +337,29 @@ class ServeCommand {
         ->check(CLI::Validator{
             [](std::string& text) { return is_ip_address(text) ? std::string{} : "not an IP address: " + text; },
             "IP"});
+    add_front_proxy_options();
     command_.add_flag("--anonymous-auth", options_.anonymous,
                       "Accept requests without credentials as system:anonymous, with the permissions that roles grant");
+  }
+
+  void add_front_proxy_options() {
+    FrontProxyOptions& proxy = options_.front_proxy;
+    command_
+        .add_option("--proxy-client-cert-file", proxy.client_certificate_file,
+                    "The client certificate with which requests are forwarded to the servers of APIServices [one that "
+                    "is made in KEYS-DIR/pki]")
+        ->type_name("FILE");
+    command_.add_option("--proxy-client-key-file", proxy.client_key_file, "Its key")->type_name("FILE");
+    command_
+        .add_option("--requestheader-client-ca-file", proxy.authority_file,
+                    "The authority that has signed it, which these servers are told to trust; this server itself "
+                    "accepts no X-Remote headers")
+        ->type_name("FILE");
+    command_
+        .add_option("--requestheader-allowed-names", proxy.allowed_names,
+                    "Common names of certificates by which they may trust it [any]")
+        ->delimiter(',')
+        ->type_name("NAME,...");
   }
 
   void add_decision_options() {
@@ -463,6 +485,7 @@ int run(std::vector<std::string> words) {
   auto* roles_command = app.add_subcommand("roles", "Print the roles that --roles knows, one a line");
   EstimatorCommand estimator_command{app, config};
   MemberCommand member_command{app, config};
+  AgentCommand agent_command{app, config};
 
   std::ranges::transform(words, words.begin(), with_dashes);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
@@ -480,6 +503,7 @@ int run(std::vector<std::string> words) {
   block_signals();
   allow_open_files();
   if (serve_command.parsed()) return serve_command.run();
+  if (agent_command.parsed()) return agent_command.run();
   if (estimator_command.parsed()) return estimator_command.run();
   return member_command.run();
 }

@@ -16,6 +16,7 @@
 #include "services/programs/journals.h"
 #include "services/programs/member/member.h"
 #include "services/programs/shiplogd/audit_options.h"
+#include "services/programs/shiplogd/front_proxy.h"
 #include "services/programs/shiplogd/trim_point.h"
 #include "services/runtime/log.h"
 
@@ -58,6 +59,7 @@ struct ServeOptions {
   std::string keys_dir;            ///< empty: beside a journal file; else in the data folder
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
   std::string advertise_address;   ///< of the Service "kubernetes"; empty: found out
+  FrontProxyOptions front_proxy;
   bool anonymous = false;          ///< requests without credentials are system:anonymous's
   /// Gates that this process sets; the others stay as the journal has them.
   std::vector<std::pair<std::string, bool>> feature_gates;

@@ -17,11 +17,13 @@
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
+#include "services/adapters/members/member_clients.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
+#include "services/api/aggregation/aggregation.h"
 #include "services/api/webhooks/webhooks.h"
 #include "services/http/io_threads.h"
 #include "services/programs/journals.h"
@@ -76,6 +78,10 @@ class ControlPlane {
     SHIPLOG_TRY(const SharedFolders shared, make_folders(address));
     SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
     SHIPLOG_TRY(open_vault(address, shared.keys, std::move(journals.keys)));
+    if (serves_api()) {
+      SHIPLOG_TRY(front_proxy_, load_front_proxy(options_.front_proxy, shared.keys));
+      SHIPLOG_TRY(identity_, load_identity(shared.keys, listen_, options_.names));
+    }
     SHIPLOG_TRY(upkeep_, Upkeep::make(options_, address.on_kafka() ? "" : shared.journal));
     SHIPLOG_TRY(open_stacks(std::move(journals.record), std::move(journals.ephemera)));
     observe_record();
@@ -133,9 +139,12 @@ class ControlPlane {
     if (vault_) vault_->stop();
     loop_.call([this] {
       if (roles_) roles_->stop();
+      if (aggregation_) aggregation_->stop();
     });
     feed_publisher_.reset();
     members_io_.reset();
+    proxied_members_.clear();
+    proxy_io_.reset();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
   }
@@ -202,11 +211,31 @@ class ControlPlane {
                          .random = &random_,
                          .vault = vault_.get()});
     record_->replica().add_observer(addresses_);
+    if (serves_api()) observe_members();
     cluster_metrics_ = std::make_unique<ClusterMetrics>(has_role("collector"));
     record_->replica().add_observer(*cluster_metrics_);
     record_->replica().add_observer(decision_metrics_);
     record_->replica().add_observer(webhooks_);
+    if (serves_api()) {
+      aggregation_ = std::make_unique<api::Aggregation>(
+          api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
+                                    .executor = &loop_,
+                                    .proxy_client = front_proxy_.client,
+                                    .denied_networks = options_.denied_networks,
+                                    .user_agent = kUserAgent});
+      record_->replica().add_observer(*aggregation_);
+    }
     upkeep_->observe(*record_, *ephemera_, loop_);
+  }
+
+  /// What requests of users to members are sent through.
+  void observe_members() {
+    proxy_io_ = std::make_shared<IoThreads>(2);
+    proxied_members_.configure({.io = proxy_io_,
+                                .open = [this](Value value) { return open_sealed(std::move(value)); },
+                                .user_agent = kUserAgent,
+                                .denied_networks = options_.denied_networks});
+    record_->replica().add_observer(proxied_members_);
   }
 
   /// The state that the record was restored with.
@@ -217,6 +246,8 @@ class ControlPlane {
     addresses_.load(state);
     cluster_metrics_->load(state);
     webhooks_.load(state);
+    if (aggregation_) aggregation_->load(state);
+    if (serves_api()) proxied_members_.load(state);
   }
 
   void on_caught_up() {
@@ -227,8 +258,12 @@ class ControlPlane {
         loop_.post([this, lost] { tell_lost_keys(lost); });
       });
     }
-    StartUp start{options_.feature_gates, options_.fleet_options, election_->fold_version_of_all(), {}};
-    if (serves_api()) start.server = [this] { return server_address(); };
+    StartUp start{options_.feature_gates, options_.fleet_options, election_->fold_version_of_all()};
+    if (serves_api()) {
+      start.server = [this] { return server_address(); };
+      start.extension_authentication = {identity_.authority.certificate_pem, front_proxy_.authority_pem,
+                                        front_proxy_.allowed_names};
+    }
     append_in_turn(record_->replica(), {.service = "api", .user_agent = kUserAgent},
                    start_up_steps(std::move(start), loop_), [this] { on_started(); });
   }
@@ -403,7 +438,8 @@ class ControlPlane {
                 },
             .recorder = recorder_.get(),
             .kinds = &Kinds::compiled(),
-            .authority = [this]() -> Result<KeyPair> { return authority_; },  // set before any role begins
+            .authority = [this]() -> Result<KeyPair> { return identity_.authority; },
+            .api_availability = [this](const std::string& name) { return aggregation_->availability(name); },
             .server = [this] { return server_address(); },
             .allocate_addresses =
                 [this](const ObjectKey& key, const Value& service) {
@@ -478,9 +514,9 @@ class ControlPlane {
 
   Result<void> start_api(const std::string& keys) {
     const HostPort& listen = listen_;
-    SHIPLOG_TRY(const Identity identity, load_identity(keys, listen, options_.names));
+    const Identity& identity = identity_;
     SHIPLOG_TRY(api::ApiServer::Options api, api_wiring_.api_options(options_.common, listen, identity));
-    authority_ = identity.authority;
+    api.aggregation = aggregation_.get();
     SHIPLOG_TRY(auditor_, make_auditor(options_.audit, loop_, random_));
     api.auditor = auditor_.get();
     webhooks_.deny(options_.denied_networks);
@@ -489,6 +525,7 @@ class ControlPlane {
     api.remedies = placement_remedies;
     api.revision_views = true;
     api.addresses = &addresses_;
+    api.members = &proxied_members_;
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
     api.process = [this] { return process_figures(); };
@@ -501,8 +538,8 @@ class ControlPlane {
     std::string url = api_->url();
     if (listen.host == "0.0.0.0" || listen.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
     log::info("api.listening", {log::kv("url", url)});
-    ready_ = [this, identity, url] {
-      if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity); !written) {
+    ready_ = [this, url] {
+      if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity_); !written) {
         log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
         stop_process();
       }
@@ -544,7 +581,10 @@ class ControlPlane {
   ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
-  KeyPair authority_;  ///< of the process that serves the API; set before any role begins
+  Identity identity_;      ///< of the process that serves the API, as the next one
+  FrontProxy front_proxy_;
+  std::shared_ptr<IoThreads> proxy_io_;
+  MemberClients proxied_members_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::unique_ptr<JournalStack> record_, ephemera_;
@@ -563,6 +603,7 @@ class ControlPlane {
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<ProcessSampler> sampler_;
   std::unique_ptr<ClusterMetrics> cluster_metrics_;
+  std::unique_ptr<api::Aggregation> aggregation_;  ///< of the process that serves the API
   DecisionMetrics decision_metrics_{[this](std::string_view role) { return roles_ && roles_->acting(role); }};
   std::unique_ptr<api::Auditor> auditor_;
   std::unique_ptr<api::ApiServer> api_;

@@ -5,6 +5,7 @@
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/new_namespace.h"
+#include "services/api/auth/rbac/agent_access.h"
 #include "services/api/auth/rbac/bootstrap.h"
 #include "services/roles/apiservice_registration/decide.h"
 
@@ -54,9 +55,11 @@ Decided decide_fold_version(const State& state, std::optional<uint32_t> of_all) 
 
 Decided decide_access(const State& state) {
   DecisionBuilder decision;
-  for (Event& event : api::missing_access(state)) {
-    const ObjectKey key = subject_of(event);
-    decision.add(std::move(event), {key, Revision{}});
+  for (auto missing : {api::missing_access, api::missing_agent_access}) {
+    for (Event& event : missing(state)) {
+      const ObjectKey key = subject_of(event);
+      decision.add(std::move(event), {key, Revision{}});
+    }
   }
   return std::move(decision).build();
 }
@@ -69,6 +72,11 @@ std::vector<DecisionStep> start_up_steps(StartUp start, const Clock& clock) {
       {"namespaces", decide_namespaces}};
   if (!start.server) return steps;
   steps.push_back({"access", decide_access});
+  if (start.extension_authentication) {
+    steps.push_back({"extension-authentication", [own = *start.extension_authentication](const State& state) {
+                       return decide_extension_authentication(state, own);
+                     }});
+  }
   steps.push_back({"apiservices", [&clock](const State& state) {
                      return apiservice_registration::decide(state, clock.now(), Kinds::compiled());
                    }});

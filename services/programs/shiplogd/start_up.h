@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "events/control.h"
+#include "services/programs/shiplogd/front_proxy.h"
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/runtime/append_without_lease.h"
 #include "services/runtime/executor.h"
@@ -21,7 +22,9 @@ struct StartUp {
   /// The newest fold version that all living processes of the fleet support; nullopt: not known.
   std::optional<uint32_t> fold_version_of_all = {};
   /// Where its API server is reached; not set: it has none.
-  std::function<kubernetes_service::ServerAddress()> server;
+  std::function<kubernetes_service::ServerAddress()> server = {};
+  /// Whom aggregated servers may trust; nullopt: this process forwards no requests.
+  std::optional<ExtensionAuthentication> extension_authentication = {};
 };
 
 /// Activates the fold version of this build once all living processes support it (`of_all`), as processes that do not

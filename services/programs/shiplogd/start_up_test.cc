@@ -119,5 +119,30 @@ TEST(StartUp, TheServiceGetsItsAddressFromTheRangeThatTheOptionsSet) {
             "10.7.0.1");
 }
 
+TEST(ExtensionAuthentication, SeveralProcessesAreAllTrusted) {
+  const auto data = [](const History& history) {
+    return history.state().value_of({"configmaps", "kube-system", "extension-apiserver-authentication"})["data"];
+  };
+  const auto start = [](History& history, const ExtensionAuthentication& own) {
+    const Decided decided = decide_extension_authentication(history.state(), own);
+    const auto* decision = std::get_if<Decision>(&decided);
+    if (decision != nullptr) history.accept(*decision);
+    return decision != nullptr;
+  };
+  History history;
+  history.object({type::kNamespace, "", "kube-system"}, "{}");
+  EXPECT_TRUE(start(history, {"client-1\n", "front-1\n", {"front-proxy-client"}}));
+  EXPECT_EQ(data(history)["requestheader-allowed-names"].as_string(), R"(["front-proxy-client"])");
+  EXPECT_EQ(data(history)["requestheader-username-headers"].as_string(), R"(["X-Remote-User"])");
+  EXPECT_FALSE(start(history, {"client-1\n", "front-1\n", {"front-proxy-client"}})) << "it is there";
+
+  EXPECT_TRUE(start(history, {"client-1\n", "front-2\n", {"aggregator"}}));
+  EXPECT_EQ(data(history)["client-ca-file"].as_string(), "client-1\n");
+  EXPECT_EQ(data(history)["requestheader-client-ca-file"].as_string(), "front-1\nfront-2\n");
+  EXPECT_EQ(data(history)["requestheader-allowed-names"].as_string(), R"(["front-proxy-client","aggregator"])");
+  EXPECT_TRUE(start(history, {"client-1\n", "front-2\n", {}}));
+  EXPECT_EQ(data(history)["requestheader-allowed-names"].as_string(), "[]") << "any name";
+}
+
 }  // namespace
 }  // namespace shiplog

@@ -13,6 +13,7 @@
 #include "services/programs/member/accounts.h"
 #include "services/programs/member/fault_switches.h"
 #include "services/programs/member/member.h"
+#include "services/programs/member/pod_service.h"
 #include "services/programs/member/resource_quota.h"
 #include "services/programs/shiplogd/api_wiring.h"
 #include "services/programs/shiplogd/probes.h"
@@ -86,6 +87,7 @@ class TrialMember {
     if (stopped_) return;
     stopped_ = true;
     probes_.clear();
+    pods_.stop();
     if (api_) api_->stop(Millis{2'000});
     if (stack_) stack_->stop();
     loop_.call([this] {
@@ -133,6 +135,7 @@ class TrialMember {
                                             .random = &random_}));
     wiring_.observe(
         {.record = stack_.get(), .ephemera = stack_.get(), .loop = &loop_, .random = &random_, .vault = vault_.get()});
+    stack_->replica().add_observer(pods_);
     if (!data_dir.empty()) {
       accounts_ = std::make_unique<Accounts>(data_dir + "/accounts.json");
       SHIPLOG_TRY(logged_in_, accounts_->restored());
@@ -174,6 +177,8 @@ class TrialMember {
       std::string refusal = judged.admit(pod);
       return api::PodAdmission{std::move(refusal), judged.charged()};
     };
+    api.pod_actions = [this](const api::RequestContextPtr& context, const Value& pod,
+                             const api::StoredObjects& objects) { pods_.serve(context, pod, objects); };
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
     switches_->resume_with([this](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {
       api_->handle(std::move(request), std::move(writer));
@@ -226,6 +231,7 @@ class TrialMember {
   ThreadLoop loop_;
   std::shared_ptr<FaultSwitches> switches_;
   Alone election_{"member", loop_};
+  member::PodService pods_;
   std::unique_ptr<JournalStack> stack_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<api::ApiServer> api_;

@@ -76,6 +76,24 @@ const std::vector<Ignored>& ignored_by_estimator() {
   return kFlags;
 }
 
+const std::vector<Ignored>& ignored_by_agent() {
+  static const std::vector<Ignored> kFlags = {
+      {"two agents of one member do not harm each other: nothing older replaces something newer there",
+       {"leader-elect"},
+       {"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
+        "leader-elect-resource-namespace"}},
+      {"requests are limited by how many are under way, not by a rate",
+       {},
+       {"kube-api-qps", "kube-api-burst", "cluster-api-qps", "cluster-api-burst", "rate-limiter-base-delay",
+        "rate-limiter-max-delay", "rate-limiter-qps", "rate-limiter-bucket-size", "concurrent-cluster-syncs"}},
+      {"what is watched is listed again when a watch fails, not at set times",
+       {},
+       {"resync-period", "cluster-cache-sync-timeout"}},
+      {"the gates are those of the control plane", {}, {"feature-gates"}},
+  };
+  return kFlags;
+}
+
 /// Flags of behaviour that is as with this value, which is upstream's default.
 struct Fixed {
   std::string_view name, value;
@@ -92,7 +110,8 @@ constexpr std::array<Fixed, 9> kFixed = {{{"cluster-failure-threshold", "30s"},
 
 /// Flags of the agent, which joins and serves one cluster: with them a second control plane would start in its place.
 constexpr const char* kOfTheAgent =
-    "it is an option of karmada-agent, which connects a Pull cluster to this control plane; go on using that program";
+    "it is an option of the agent, which connects a Pull cluster to this control plane: shiplogd agent, or "
+    "karmada-agent";
 constexpr std::array<std::string_view, 11> kRefused = {"cert-rotation-checking-interval",
                                                        "cert-rotation-remaining-time-threshold",
                                                        "cluster-api-endpoint",
@@ -132,9 +151,11 @@ bool same_value(const std::string& a, std::string_view b) {
 std::vector<UpstreamFlag> upstream_flags(UpstreamPrograms programs) {
   using Treatment = UpstreamFlag::Treatment;
   const bool control_plane = programs == UpstreamPrograms::kControlPlane;
+  const auto& own = control_plane                              ? ignored_by_control_plane()
+                    : programs == UpstreamPrograms::kEstimator ? ignored_by_estimator()
+                                                               : ignored_by_agent();
   std::vector<UpstreamFlag> all;
-  for (const auto* groups :
-       {&ignored_everywhere(), control_plane ? &ignored_by_control_plane() : &ignored_by_estimator()}) {
+  for (const auto* groups : {&ignored_everywhere(), &own}) {
     for (const Ignored& ignored : *groups) {
       const std::string why{ignored.why};
       for (const std::string_view name : ignored.switches) {

@@ -14,8 +14,9 @@ namespace shiplog {
 
 /// Which of Karmada's programs a subcommand takes the place of.
 enum class UpstreamPrograms {
-  kControlPlane,  ///< controller manager, scheduler, descheduler, webhook and agent
+  kControlPlane,  ///< controller manager, scheduler, descheduler and webhook; and those of the agent, to be refused
   kEstimator,     ///< scheduler-estimator
+  kAgent,         ///< agent
 };
 
 /// Flags of these programs that the subcommand has no option for, so that a start script for them works here, or ends

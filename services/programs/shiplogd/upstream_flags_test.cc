@@ -55,14 +55,16 @@ Parsed parse(std::vector<std::string> words, UpstreamPrograms programs = Upstrea
 }
 
 TEST(UpstreamFlags, TheDocumentListsThemAll_8_4) {
-  for (const auto programs : {UpstreamPrograms::kControlPlane, UpstreamPrograms::kEstimator}) {
-    const bool estimator = programs == UpstreamPrograms::kEstimator;
+  using Section = std::pair<UpstreamPrograms, const char*>;
+  for (const auto& [programs, section] : {Section{UpstreamPrograms::kControlPlane, "Flags"},
+                                          Section{UpstreamPrograms::kEstimator, "Flags of the estimator"},
+                                          Section{UpstreamPrograms::kAgent, "Flags of the agent"}}) {
     std::map<std::string, std::string> known;
     for (const UpstreamFlag& flag : upstream_flags(programs)) {
       EXPECT_TRUE(known.emplace(flag.name, written(flag)).second) << flag.name << " is listed twice";
     }
-    EXPECT_EQ(known, documented(estimator ? "Flags of the estimator" : "Flags"));
-    EXPECT_GT(known.size(), estimator ? 20U : 80U);
+    EXPECT_EQ(known, documented(section));
+    EXPECT_GT(known.size(), programs == UpstreamPrograms::kControlPlane ? 80U : 20U);
   }
 }
 

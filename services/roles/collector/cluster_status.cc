@@ -181,7 +181,8 @@ Health Damping::damped(const std::string& cluster, const Health& observed, const
   auto [seen, first] = seen_.try_emplace(cluster, Seen{ready, now});
   if (!first && seen->second.ready != ready) seen->second = {ready, now};
   const bool flips = stored != nullptr && (stored->status == "True") != ready;
-  if (first || !flips || now - seen->second.since >= kThreshold) return observed;
+  const Millis threshold = ready ? until_ready_ : until_not_ready_;
+  if (first || !flips || now - seen->second.since >= threshold) return observed;
   return {stored->status, stored->reason, stored->message};
 }
 

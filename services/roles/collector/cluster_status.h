@@ -53,10 +53,13 @@ Health health_from(const Error& error);
 /// Holds back flips between Ready and not Ready until they have lasted (CL-26, CL-27). Memory of this process alone:
 /// the first observation after a start counts at once.
 ///
-///   ready ──observed not ready for kThreshold──► not ready ──observed ready for kThreshold──► ready
+///   ready ──observed not ready for a threshold──► not ready ──observed ready for a threshold──► ready
 class Damping {
  public:
   static constexpr Millis kThreshold{30'000};
+
+  explicit Damping(Millis until_ready = kThreshold, Millis until_not_ready = kThreshold)
+      : until_ready_{until_ready}, until_not_ready_{until_not_ready} {}
 
   /// The Ready condition as it should be now; `stored` is the present one, nullptr when there is none.
   Health damped(const std::string& cluster, const Health& observed, const Cluster::Condition* stored, UtcMillis now);
@@ -68,6 +71,7 @@ class Damping {
     bool ready;
     UtcMillis since;
   };
+  Millis until_ready_, until_not_ready_;
   std::map<std::string, Seen> seen_;
 };
 

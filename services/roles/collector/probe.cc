@@ -27,19 +27,21 @@ constexpr Millis kForgiven{300'000};
 
 class Probe : public std::enable_shared_from_this<Probe> {
  public:
-  Probe(TaskPtr task, Members& members, std::shared_ptr<Damping> damping, bool counts_resources)
+  Probe(TaskPtr task, Members& members, std::shared_ptr<Damping> damping, bool counts_resources, Millis every)
       : task_{std::move(task)},
         members_{members},
         damping_{std::move(damping)},
         name_{task_->key().name},
-        counts_resources_{counts_resources} {}
+        counts_resources_{counts_resources},
+        every_{every} {}
 
   void start() {
     const Cluster* cluster = task_->state().cluster(name_);
     if (cluster == nullptr) damping_->forget(name_);
     // CL-15: not before lifecycle has prepared the cluster; its change of the Cluster triggers this key.
     const Value& object = task_->state().value_of(task_->key());
-    if (cluster == nullptr || !has_finalizer(object, finalizer::kCluster)) return task_->done();
+    if (cluster == nullptr || cluster->sync_mode == "Pull" || !has_finalizer(object, finalizer::kCluster))
+      return task_->done();
     get_status("/readyz", [this](const Result<MemberResponse>& response) {
       if (!response || response.value().status != 404) return judge(response);
       get_status("/healthz", [this](const Result<MemberResponse>& older) { judge(older); });
@@ -161,9 +163,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
     }
     // Ready is written last: a client that waits for it finds the rest complete.
     condition(kReady, health_);
-    if (events.empty()) return task_->done(kProbeEvery);
-    task_->append_observation({std::move(events), {}}, [task = task_](Result<Revision> appended) {
-      appended ? task->done(kProbeEvery) : task->retry(appended.error());
+    if (events.empty()) return task_->done(every_);
+    task_->append_observation({std::move(events), {}}, [task = task_, every = every_](Result<Revision> appended) {
+      appended ? task->done(every) : task->retry(appended.error());
     });
   }
 
@@ -248,6 +250,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const std::shared_ptr<Damping> damping_;
   const std::string name_;
   const bool counts_resources_;
+  const Millis every_;
   Health health_;
   std::deque<std::string> group_versions_;
   bool complete_ = true;
@@ -262,8 +265,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
 }  // namespace
 
-void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping, bool counts_resources) {
-  std::make_shared<Probe>(task, members, damping, counts_resources)->start();
+void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping, bool counts_resources,
+           Millis every) {
+  std::make_shared<Probe>(task, members, damping, counts_resources, every)->start();
 }
 
 }  // namespace shiplog::collector

@@ -21,13 +21,13 @@ namespace {
 
 class CollectorRole final : public Role {
  public:
-  CollectorRole(Members& members, QuestionResolver* resolver, UnreadStatus unread, bool counts_resources)
+  CollectorRole(Members& members, QuestionResolver* resolver, UnreadStatus unread, const CollectorSettings& settings)
       : members_{members},
         resolver_{resolver},
-        counts_resources_{counts_resources},
-        watches_{members, resolver, std::move(unread)},
+        settings_{settings},
+        watches_{members, resolver, std::move(unread), settings.in_member},
         pods_{members} {
-    for (auto& damping : damping_) damping = std::make_shared<collector::Damping>();
+    for (auto& damping : damping_) damping = new_damping();
   }
 
   std::string_view name() const override { return "collector"; }
@@ -102,7 +102,7 @@ class CollectorRole final : public Role {
   void on_slot_lost(int slot) override {
     watches_.forget_slot(slot);
     pods_.forget_slot(slot);
-    damping_[static_cast<size_t>(slot)] = std::make_shared<collector::Damping>();
+    damping_[static_cast<size_t>(slot)] = new_damping();
     const auto in_slot = [&](const auto& item) { return slot_of_key(item.first) == slot; };
     std::erase_if(last_aggregated_, in_slot);
     std::erase_if(awaited_, in_slot);
@@ -124,7 +124,8 @@ class CollectorRole final : public Role {
     if (collector::MemberWatches::is_flush(queued)) return watches_.flush(task);
     if (collector::PodProblems::is_pods(queued)) return pods_.reconcile(task);
     if (queued.type == type::kCluster) {
-      return collector::probe(task, members_, damping_[static_cast<size_t>(slot_of_key(queued))], counts_resources_);
+      return collector::probe(task, members_, damping_[static_cast<size_t>(slot_of_key(queued))],
+                              settings_.counts_resources, settings_.probe_every);
     }
     const auto aggregated = [this](const State& state, const ObjectKey& key, UtcMillis now) {
       return aggregate(state, key, now);
@@ -143,6 +144,10 @@ class CollectorRole final : public Role {
     Millis patience;
     UtcMillis since;
   };
+
+  std::shared_ptr<collector::Damping> new_damping() const {
+    return std::make_shared<collector::Damping>(settings_.success_threshold, settings_.failure_threshold);
+  }
 
   /// collector::decide, once it is worth while.
   Result<Decided> aggregate(const State& state, const ObjectKey& key, UtcMillis now) {
@@ -240,7 +245,7 @@ class CollectorRole final : public Role {
 
   Members& members_;
   QuestionResolver* const resolver_;
-  const bool counts_resources_;
+  const CollectorSettings settings_;
   std::array<std::shared_ptr<collector::Damping>, kSlots> damping_;
   collector::MemberWatches watches_;
   collector::PodProblems pods_;
@@ -252,7 +257,13 @@ class CollectorRole final : public Role {
 
 std::unique_ptr<Role> make_collector_role(Members& members, QuestionResolver* resolver, UnreadStatus unread,
                                           bool counts_resources) {
-  return std::make_unique<CollectorRole>(members, resolver, std::move(unread), counts_resources);
+  return make_collector_role(members, resolver, std::move(unread),
+                             CollectorSettings{.counts_resources = counts_resources});
+}
+
+std::unique_ptr<Role> make_collector_role(Members& members, QuestionResolver* resolver, UnreadStatus unread,
+                                          const CollectorSettings& settings) {
+  return std::make_unique<CollectorRole>(members, resolver, std::move(unread), settings);
 }
 
 }  // namespace shiplog

@@ -193,7 +193,7 @@ void MemberWatches::doubt_unlisted(const ObjectKey& work, const Value& value) {
 }
 
 bool MemberWatches::evicting(const Value& work) const {
-  return !evicting_.empty() && evicting_.contains(std::string{binding_id(work)});
+  return in_member_ || (!evicting_.empty() && evicting_.contains(std::string{binding_id(work)}));
 }
 
 /// The newest observed version of every object is of the manifest that the Work has now, and has been reported.
@@ -224,7 +224,7 @@ void MemberWatches::reconcile_watch(const TaskPtr& task) {
   const auto& all_wanted = slot_of_cluster(key.name).wanted;
   const auto wanted = all_wanted.find(key);
   const Cluster* cluster = task->state().cluster(key.name);
-  if (wanted == all_wanted.end() || cluster == nullptr || !cluster->ready()) {
+  if (wanted == all_wanted.end() || cluster == nullptr || cluster->sync_mode == "Pull" || !cluster->ready()) {
     watches_.erase(key);  // a change of the cluster's condition triggers the key
     return task->done();
   }
@@ -375,8 +375,8 @@ void MemberWatches::flush(const TaskPtr& task) {
 
 /// Written for a revision that this replica has not folded yet: another process dispatches, and the member was faster
 /// than the journal. Judged by what is known here it would be lost. Not for ever, as a number may be of another fleet.
-bool MemberWatches::too_early(const State& state, Arrived& arrived, UtcMillis now) {
-  if (arrived.what == Arrived::What::kListed) return false;
+bool MemberWatches::too_early(const State& state, Arrived& arrived, UtcMillis now) const {
+  if (in_member_ || arrived.what == Arrived::What::kListed) return false;
   if (cluster_of_space(annotation_of(arrived.object, annotation::kWorkNamespace)) != arrived.cluster) return false;
   const auto text = annotation_of(arrived.object, annotation::kRevision);
   uint64_t revision = 0;

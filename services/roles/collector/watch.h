@@ -39,8 +39,9 @@ class MemberWatches {
   /// (T-3, T-4).
   using Unread =
       std::function<void(const ObjectKey& work, interpreter::InterpreterOperation operation, const Error& error)>;
-  MemberWatches(Members& members, QuestionResolver* resolver, Unread unread)
-      : members_{members}, resolver_{resolver}, unread_{std::move(unread)} {}
+  /// `in_member`: see CollectorSettings.
+  MemberWatches(Members& members, QuestionResolver* resolver, Unread unread, bool in_member = false)
+      : members_{members}, resolver_{resolver}, unread_{std::move(unread)}, in_member_{in_member} {}
 
   static bool is_watch(const ObjectKey& key) { return key.ns == kWatch; }
   static bool is_flush(const ObjectKey& key) { return key.ns == kFlush; }
@@ -112,7 +113,7 @@ class MemberWatches {
 
   void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
   void begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
-  static bool too_early(const State& state, Arrived& arrived, UtcMillis now);
+  bool too_early(const State& state, Arrived& arrived, UtcMillis now) const;
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void doubt(const std::string& cluster, const std::string& type);
@@ -152,6 +153,7 @@ class MemberWatches {
   Members& members_;
   QuestionResolver* const resolver_;
   const Unread unread_;
+  const bool in_member_;
   std::array<Slot, kSlots> slots_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work

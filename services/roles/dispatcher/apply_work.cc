@@ -10,6 +10,7 @@
 #include "events/fold/staged.h"
 #include "events/state/condition.h"
 #include "events/state/drift.h"
+#include "events/state/new_work.h"
 #include "events/state/sealed.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -86,7 +87,7 @@ void count_write(const std::string& method, const Value& manifest, const std::st
 class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
  public:
   WorkDispatch(TaskPtr task, Members& members, const Open& open, WorkReportsPtr reports, RevertsPtr reverts,
-               QuestionResolver* resolver)
+               QuestionResolver* resolver, const RevisionOf& revision_of)
       : task_{std::move(task)},
         members_{members},
         open_{open},
@@ -97,11 +98,13 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
         cluster_{cluster_of_space(key_.ns)},
         work_{task_->state().value_of(key_)},
         revision_{task_->state().revision_of(key_)},
+        mark_{revision_of ? revision_of(key_, revision_) : WorkRevision{revision_}},
         manifests_{work_["spec"]["workload"]["manifests"]} {}
 
   void start() {
     if (work_.is_null() || cluster_.empty()) return task_->done();
     const Cluster* cluster = task_->state().cluster(cluster_);
+    if (cluster != nullptr && cluster->sync_mode == "Pull") return task_->done();  // its agent does
     if (deleting(work_)) return take_back(cluster);
     if (cluster == nullptr) return task_->done();
     const bool suspended = work_["spec"]["suspendDispatching"].as_bool();
@@ -139,7 +142,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
     // Only there may anything sealed be: text that looks like it elsewhere was put there to be opened.
     auto opened = open_ && is_sealed(manifest_) ? open_(manifest_) : Result<Value>{manifest_};
     if (!opened) return failed(opened.error());
-    desired_ = stamped(std::move(opened.value()), revision_, hash_);
+    desired_ = stamped(std::move(opened.value()), mark_.revision, hash_);
     // Nearly always the first write finds nothing: one request instead of two.
     condition_of(work_, "Applied").is_null() ? create() : look();
   }
@@ -196,7 +199,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
                          " and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not "
                          "manage this resource"});
     }
-    if (written_later(observed, manifest_, revision_)) return stale(observed);
+    if (!mark_.newest && written_later(observed, manifest_, mark_.revision)) return stale(observed);
     retain_and_write(observed, nullptr);
   }
 
@@ -294,7 +297,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
 
   void take_away(const Value& observed) {
     if (label_of(observed, label::kManaged) != "true") return delete_next();  // E-18: not ours
-    if (written_later(observed, manifest_, revision_)) return stale(observed);
+    if (!mark_.newest && written_later(observed, manifest_, mark_.revision)) return stale(observed);
     if (work_["spec"]["preserveResourcesOnDeletion"].as_bool()) {
       return send("PUT", path(), preserved(observed), [this](const MemberResponse& response) {
         // Gone meanwhile: nothing is left to preserve. (Upstream never finishes then.)
@@ -360,7 +363,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
   void stale(const Value& observed) {
     task_->retry({ErrorCode::kConflict, to_string(key_) + ": the member's object was written from revision " +
                                             std::string{annotation_of(observed, annotation::kRevision)} +
-                                            ", this step began at " + std::to_string(revision_.value)});
+                                            ", this step began at " + std::to_string(mark_.revision.value)});
   }
 
   /// E-3. A Work begins with the condition (decide.cc); here it flips.
@@ -407,6 +410,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
   const std::string cluster_;
   const Value work_;         // as this step found it
   const Revision revision_;  // of it
+  const WorkRevision mark_;
   const Value manifests_;
   size_t index_ = 0;
   size_t succeeded_ = 0;
@@ -432,8 +436,8 @@ bool doubtful(const Value& work) {
 bool wants_dispatch(const Value& work) { return deleting(work) || !applied(work) || doubtful(work); }
 
 void apply_work(const TaskPtr& task, Members& members, const Open& open, const WorkReportsPtr& reports,
-                const RevertsPtr& reverts, QuestionResolver* resolver) {
-  std::make_shared<WorkDispatch>(task, members, open, reports, reverts, resolver)->start();
+                const RevertsPtr& reverts, QuestionResolver* resolver, const RevisionOf& revision_of) {
+  std::make_shared<WorkDispatch>(task, members, open, reports, reverts, resolver, revision_of)->start();
 }
 
 }  // namespace shiplog::dispatcher

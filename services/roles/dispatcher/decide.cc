@@ -7,6 +7,7 @@
 #include "events/base/json.h"
 #include "events/state/binding.h"
 #include "events/state/bound_template.h"
+#include "events/state/impersonation.h"
 #include "events/state/propagation_skips.h"
 #include "events/state/served_kind.h"
 #include "events/state/static_quota.h"
@@ -103,6 +104,8 @@ ObjectKey work_of(const Value& manifest, const std::string& cluster) {
 bool belongs_to_another(const State& state, const Value& work, const Binding& binding) {
   if (work.is_null() || rendered_for(work, binding.key)) return false;
   if (quota_of_work(work)) return true;  // else a tenant's own ResourceQuota of that name would replace its limits
+  // Else a propagated ClusterRole of that name would decide whom the control plane can act as in the member.
+  if (owned_by_cluster(work, cluster_of_space(work["metadata"]["namespace"].as_string()))) return true;
   for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
     const auto id = label_of(work, label);
     if (id.empty()) continue;

@@ -7,6 +7,7 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/decision.h"
+#include "events/state/new_work.h"
 #include "events/state/work.h"
 #include "services/roles/dispatcher/render.h"
 

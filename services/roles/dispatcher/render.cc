@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "events/base/hash.h"
+#include "events/state/new_work.h"
 #include "events/state/work.h"
 #include "services/interpreter/interpreter.h"
 
@@ -12,17 +12,6 @@ namespace {
 
 constexpr const char* kAppliedClusterOverrides = "policy.karmada.io/applied-cluster-overrides";
 constexpr const char* kAppliedOverrides = "policy.karmada.io/applied-overrides";
-
-/// A UUID for the Work. Upstream draws it; here it follows from what the Work is, so that rendering stays repeatable.
-std::string work_id(const ObjectKey& work, const Source& source) {
-  const Hash128 hash = siphash128(to_string(work) + "\n" + source.label_value);
-  EntryId id;
-  for (size_t i = 0; i < 8; ++i) {
-    id.bytes[i] = static_cast<uint8_t>(hash.hi >> (8 * i));
-    id.bytes[8 + i] = static_cast<uint8_t>(hash.lo >> (8 * i));
-  }
-  return uid_from(id, 0);
-}
 
 void add_all(Value& into, const Value& members) {
   for (const auto& member : members.members()) into.set(member.key(), member.value);
@@ -65,19 +54,10 @@ std::string conflict_resolution(const Value& manifest, const Binding& binding) {
   return binding.conflict_resolution == "Overwrite" ? "overwrite" : "abort";
 }
 
-Value dispatching_condition(bool suspended, UtcMillis since) {
-  return Value::object({{"type", "Dispatching"},
-                        {"status", suspended ? "False" : "True"},
-                        {"reason", suspended ? "SuspendDispatching" : "Dispatching"},
-                        {"message", suspended ? "Work dispatching is in a suspended state."
-                                              : "Work is being dispatched to member clusters."},
-                        {"lastTransitionTime", rfc3339(since)}});
-}
-
 Value make_work(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
                 bool preserve, const Value& before) {
   const auto old_id = label_of(before, label::kWorkId);
-  const std::string id = old_id.empty() ? work_id(work, source) : std::string{old_id};
+  const std::string id = old_id.empty() ? new_work_id(work, source.label_value) : std::string{old_id};
 
   // Neither template nor override determines which binding the manifest belongs to.
   Value labels = manifest["metadata"]["labels"];

@@ -34,9 +34,6 @@ std::string conflict_resolution(const Value& manifest, const Binding& binding);
 Value make_work(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
                 bool preserve, const Value& before);
 
-/// E-3: condition Dispatching of a Work.
-Value dispatching_condition(bool suspended, UtcMillis since);
-
 /// S-47: Webster's method. Divides `total` replicas among the targets by weight; ties are broken by the template's uid.
 /// Sorted by cluster; all 0 when all weights are.
 std::vector<Target> divide(int64_t total, const std::vector<Target>& weights, std::string_view uid);

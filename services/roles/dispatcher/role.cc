@@ -26,8 +26,9 @@ void wake_all(const State& state, std::string_view type, std::vector<ObjectKey>&
 
 class DispatcherRole final : public Role {
  public:
-  DispatcherRole(Members& members, dispatcher::Open open, QuestionResolver* resolver)
-      : members_{members}, open_{std::move(open)}, resolver_{resolver} {}
+  DispatcherRole(Members& members, dispatcher::Open open, QuestionResolver* resolver,
+                 dispatcher::RevisionOf revision_of)
+      : members_{members}, open_{std::move(open)}, resolver_{resolver}, revision_of_{std::move(revision_of)} {}
 
   std::string_view name() const override { return "dispatcher"; }
 
@@ -98,7 +99,7 @@ class DispatcherRole final : public Role {
   void reconcile(TaskPtr task) override {
     if (task->key().type == type::kWork) {
       const Slot& slot = slots_[static_cast<size_t>(slot_of_key(task->key()))];
-      return dispatcher::apply_work(task, members_, open_, slot.reports, slot.reverts, resolver_);
+      return dispatcher::apply_work(task, members_, open_, slot.reports, slot.reverts, resolver_, revision_of_);
     }
     follow(dispatcher::decide, task, {.resolver = resolver_});
   }
@@ -206,14 +207,15 @@ class DispatcherRole final : public Role {
   Members& members_;
   const dispatcher::Open open_;
   QuestionResolver* const resolver_;
+  const dispatcher::RevisionOf revision_of_;
   std::array<Slot, kSlots> slots_;
 };
 
 }  // namespace
 
 std::unique_ptr<Role> make_dispatcher_role(Members& members, std::function<Result<Value>(const Value& manifest)> open,
-                                           QuestionResolver* resolver) {
-  return std::make_unique<DispatcherRole>(members, std::move(open), resolver);
+                                           QuestionResolver* resolver, dispatcher::RevisionOf revision_of) {
+  return std::make_unique<DispatcherRole>(members, std::move(open), resolver, std::move(revision_of));
 }
 
 }  // namespace shiplog

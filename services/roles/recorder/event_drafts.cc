@@ -11,6 +11,7 @@
 #include "events/state/answers.h"
 #include "events/state/claim.h"
 #include "events/state/drift.h"
+#include "events/state/impersonation.h"
 #include "events/state/work.h"
 #include "services/adapters/estimators/operations.h"
 #include "services/interpreter/interpreter.h"
@@ -28,6 +29,7 @@ constexpr const char* kDetector = "resource-detector";
 constexpr const char* kDistributor = "dependencies-distributor";
 constexpr const char* kExecution = "execution-controller";
 constexpr const char* kOverrides = "override-manager";
+constexpr const char* kUnifiedAuth = "unified-auth-controller";
 constexpr const char* kTaintManagerComponent = "taint-manager";
 constexpr const char* kWorkStatus = "work-status-controller";
 
@@ -123,6 +125,10 @@ class EventDraftBuilder {
     for (const Change& change : folded_.changes) on(change);
     for (const ObjectKey& key : synced_) on_synced(state_.value_of(key));
     for (const ObjectKey& key : tainted_) on_tainted(state_.value_of(key));
+    for (const std::string& cluster : authorized_) {  // 1.17.3
+      add(state_.value_of({type::kCluster, "", cluster}), kUnifiedAuth, "SyncImpersonationConfigSucceed",
+          "Sync impersonation config succeed.");
+    }
     return std::move(reports_);
   }
 
@@ -232,6 +238,7 @@ class EventDraftBuilder {
   void on(const WorkRendered& rendered) {
     const Value& work = state_.value_of(rendered.work);
     const std::string cluster = cluster_of_space(rendered.work.ns);
+    if (owned_by_cluster(work, cluster)) authorized_.insert(cluster);
     const Value& object = template_of_work(state_, work);
     on_overridden(object, work, cluster, "policy.karmada.io/applied-cluster-overrides", true);
     on_overridden(object, work, cluster, "policy.karmada.io/applied-overrides", false);
@@ -431,6 +438,7 @@ class EventDraftBuilder {
   const Folded& folded_;
   std::vector<EventDraft> reports_;
   std::set<ObjectKey> synced_, tainted_;
+  std::set<std::string> authorized_;  ///< clusters whose impersonator's rights were written
   bool by_policy_ = false;
 };
 
@@ -543,6 +551,7 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return {{object, kQuotaStatus, true, "AggregateStatusFailed", step.error}};
   }
   if (step.role == "lifecycle" && step.key.type == type::kCluster) return execution_space_failure(state, object, step);
+  if (step.role == "unified-auth") return {{object, kUnifiedAuth, true, "SyncImpersonationConfigFailed", step.error}};
   if (step.role == "descheduler") {
     std::vector<EventDraft> reports{{object, kDescheduler, true, "DescheduleBindingFailed", step.error}};
     if (const Value& source = template_of(state, object); !source.is_null()) {

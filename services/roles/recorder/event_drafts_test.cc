@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/state/claim.h"
+#include "events/state/impersonation.h"
 #include "events/state/work.h"
 #include "services/interpreter/interpreter.h"
 #include "tests/support/given.h"
@@ -474,6 +475,23 @@ TEST_F(EventDrafts, ExecutionSpacesThatCannotBeMadeOrRemoved_CL_12_CL_13) {
             (Lines{"Cluster/m2 Warning cluster-controller RemoveExecutionSpaceFailed: the journal is full"}));
   history.accept({ObjectRemoved{space}});
   EXPECT_TRUE(event_drafts_of_failure(history.state(), step).empty()) << "something else failed";
+}
+
+TEST_F(EventDrafts, RightsOfTheImpersonator_1_17_3) {
+  const auto written = [](const char* kind) {
+    const ObjectKey work = impersonation_work(kind, "m1");
+    return WorkRendered{.work = work,
+                        .value = given::History::named(work, json(R"({"kind": "Work", "metadata": {
+        "ownerReferences": [{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "name": "m1"}]}})")),
+                        .why = {}};
+  };
+  EXPECT_EQ(
+      told({written("ClusterRole"), written("ClusterRoleBinding")}),
+      (Lines{"Cluster/m1 Normal unified-auth-controller SyncImpersonationConfigSucceed: Sync impersonation config "
+             "succeed."}))
+      << "once for both";
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"unified-auth", kCluster, "it is taken"})),
+            (Lines{"Cluster/m1 Warning unified-auth-controller SyncImpersonationConfigFailed: it is taken"}));
 }
 
 TEST_F(EventDrafts, AQuotaWhoseStatusCannotBeWritten_Q_17_Q_24) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/base/base64.h"
+#include "events/state/agent_identity.h"
 #include "services/adapters/pki/certificate_request.h"
 #include "services/roles/signer/decide.h"
 #include "services/runtime/follow.h"
@@ -13,7 +14,9 @@ namespace {
 using signer::kRequests;
 
 constexpr int64_t kLongest = 365LL * 24 * 3600;  // seconds
-constexpr int64_t kBackdate = 5 * 60 * 1000;     // clocks differ
+/// It is used for the few seconds that a registration takes.
+constexpr int64_t kLongestOfRbacGenerator = 3600;
+constexpr int64_t kBackdate = 5 * 60 * 1000;  // clocks differ
 
 std::optional<UtcMillis> expiry_of(const Value& request) {
   const auto pem = base64_decode(request["status"]["certificate"].as_string());
@@ -46,7 +49,9 @@ Result<Value> signed_by(const Authority& authorities, const Value& request, UtcM
   if (const auto problem = signer::signer_problem(spec, inspected.value())) return failed(request, *problem, now);
   std::vector<std::string> usages;
   for (const Value& usage : spec["usages"].items()) usages.push_back(usage.str());
-  const int64_t seconds = std::min(spec["expirationSeconds"].as_int(kLongest), kLongest);
+  const bool registers = inspected.value().common_name == agent_identity::kRbacGenerator;
+  const int64_t longest = registers ? kLongestOfRbacGenerator : kLongest;
+  const int64_t seconds = std::min(spec["expirationSeconds"].as_int(longest), longest);
   const auto certificate =
       sign_request(authority, pem, usages, {{now.value - kBackdate}, {now.value + seconds * 1000}});
   if (!certificate) {

@@ -8,6 +8,8 @@
 namespace shiplog::api {
 namespace {
 
+constexpr std::string_view kProxy = "proxy";
+
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
   while (!path.empty()) {
@@ -104,11 +106,13 @@ Attributes attributes_of(std::string_view method, std::string_view path,
   if (parts.size() > position + 1) wanted.name = parts[position + 1];
   for (size_t rest = position + 2; rest < parts.size(); ++rest) {
     wanted.subresource += (wanted.subresource.empty() ? "" : "/") + parts[rest];
+    if (wanted.subresource == kProxy) break;  // what follows is a path of another server
   }
 
   const bool named = !wanted.name.empty();
   const std::string_view watch = query_value(query, "watch");
-  const bool watches = std::ranges::any_of(query, [](const auto& each) { return each.first == "watch"; }) &&
+  const bool proxied = wanted.subresource == kProxy;
+  const bool watches = !proxied && std::ranges::any_of(query, [](const auto& each) { return each.first == "watch"; }) &&
                        watch != "0" && lower_case(watch) != "false";
   if (method == "POST") {
     wanted.verb = "create";

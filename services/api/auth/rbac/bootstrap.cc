@@ -21,6 +21,7 @@ std::vector<std::string> words(std::string_view text) {
   return found;
 }
 
+constexpr const char* kProxyAdmin = "cluster-proxy-admin";
 constexpr const char* kRead = "get list watch";
 constexpr const char* kWrite = "create delete deletecollection patch update";
 constexpr const char* kAll = "create delete deletecollection get list patch update watch";
@@ -134,6 +135,8 @@ std::vector<BootstrapRole> roles() {
            true},
           {"karmada-edit", "edit", nullptr, karmada_rules(kWrite), true},
           {"karmada-view", "view", nullptr, karmada_rules(kRead), true},
+          // Access to members: what may be done there, each of them decides for the user (1.16.8).
+          {kProxyAdmin, "", nullptr, {on("*", "cluster.karmada.io", "clusters/proxy")}, true},
           // Feeds contain the objects of all namespaces, so that no role of a namespace's users includes them.
           {"shiplog:feed-reader", "", nullptr, {paths("/feeds/*")}, true}};
 }
@@ -159,13 +162,25 @@ Value object_of(const BootstrapRole& role) {
   return object;
 }
 
-Value binding_of(const char* role, const std::vector<const char*>& groups) {
+/// What an aggregated server is bound to, to learn whose X-Remote headers it may trust.
+std::pair<ObjectKey, Value> extension_authentication_reader() {
+  ObjectKey key{rbac::kRole, "kube-system", "extension-apiserver-authentication-reader"};
+  Value object = Value::object({{"apiVersion", std::string{rbac::kGroup} + "/v1"}, {"kind", "Role"}});
+  object.set("metadata", metadata(key.name, false));
+  object.edit("metadata").set("namespace", key.ns);
+  Rule rule = on(kRead, "", "configmaps");
+  rule.resource_names = {"extension-apiserver-authentication"};
+  object.set("rules", to_value(Rules{rule}));
+  return {std::move(key), std::move(object)};
+}
+
+Value binding_of(const char* role, const std::vector<const char*>& names, const char* kind = "Group") {
   Value object = Value::object({{"apiVersion", std::string{rbac::kGroup} + "/v1"}, {"kind", "ClusterRoleBinding"}});
-  object.set("metadata", metadata(role, false));
+  object.set("metadata", metadata(role, std::string_view{role} == kProxyAdmin));
   object.set("roleRef", Value::object({{"apiGroup", rbac::kGroup}, {"kind", "ClusterRole"}, {"name", role}}));
   Value subjects = Value::array();
-  for (const char* group : groups) {
-    subjects.push_back(Value::object({{"apiGroup", rbac::kGroup}, {"kind", "Group"}, {"name", group}}));
+  for (const char* name : names) {
+    subjects.push_back(Value::object({{"apiGroup", rbac::kGroup}, {"kind", kind}, {"name", name}}));
   }
   object.set("subjects", std::move(subjects));
   return object;
@@ -183,6 +198,7 @@ std::vector<std::pair<ObjectKey, Value>> make() {
   for (const auto& [name, role] : made) {
     objects.emplace_back(ObjectKey{rbac::kClusterRole, "", name.name}, role.value);
   }
+  objects.push_back(extension_authentication_reader());
   const auto bind = [&](const char* role, const std::vector<const char*>& groups) {
     objects.emplace_back(ObjectKey{rbac::kClusterRoleBinding, "", role}, binding_of(role, groups));
   };
@@ -192,6 +208,8 @@ std::vector<std::pair<ObjectKey, Value>> make() {
   bind("shiplog:request-producer", {kAuthenticatedGroup});
   bind("system:public-info-viewer", {kAuthenticatedGroup, kUnauthenticatedGroup});
   bind("system:service-account-issuer-discovery", {"system:serviceaccounts"});
+  objects.emplace_back(ObjectKey{rbac::kClusterRoleBinding, "", kProxyAdmin},
+                       binding_of(kProxyAdmin, {"system:admin"}, "User"));
   return objects;
 }
 

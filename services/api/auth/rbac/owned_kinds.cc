@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "events/state/agent_identity.h"
 #include "events/state/object.h"
+#include "events/state/work.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
@@ -78,9 +80,39 @@ std::string changed_field(const Value& before, const Value& after) {
   return same(before["status"], after["status"]) ? "" : "status";
 }
 
+/// The agent of the cluster that the Work is for.
+bool is_its_agent(const User& user, const ObjectKey& work) {
+  const std::string cluster = cluster_of_space(work.ns);
+  return !cluster.empty() && user.name == agent_identity::user_of(cluster) && in_group(user, agent_identity::kGroup);
+}
+
+/// The finalizer that the agent removes once its member has given the objects back.
+Value without_work_finalizer(const Value& metadata) {
+  Value others = Value::array();
+  for (const Value& entry : metadata["finalizers"].items()) {
+    if (entry.as_string() != finalizer::kWork) others.push_back(entry);
+  }
+  return others;
+}
+
+/// What an agent would write of a Work of its own that is the control plane's; empty: nothing.
+std::string changed_by_agent(const Value& before, const Value& after) {
+  std::string field = changed_member(before, after, "spec", {});
+  if (field.empty()) {
+    field = changed_member(before, after, "metadata", {"finalizers", "resourceVersion", "managedFields", "generation"});
+  }
+  if (field.empty() && !same(without_work_finalizer(before["metadata"]), without_work_finalizer(after["metadata"]))) {
+    field = "metadata.finalizers";
+  }
+  return field.empty() ? field : field + " of a Work";
+}
+
 /// What the user would write that is the control plane's; empty: nothing.
-std::string owned_part(const ObjectKey& key, const Value& old, const Value& object) {
-  if (key.type == type::kWork) return "a Work";
+std::string owned_part(const User& user, const ObjectKey& key, const Value& old, const Value& object) {
+  if (key.type == type::kWork) {
+    if (old.is_null() || !is_its_agent(user, key)) return "a Work";
+    return object.is_null() ? "" : changed_by_agent(old, object);  // a cluster that unregisters deletes its Works
+  }
   if (!is_binding(key.type) || object.is_null()) return {};
   return old.is_null() ? "a binding" : changed_field(old, object);
 }
@@ -89,7 +121,7 @@ std::string owned_part(const ObjectKey& key, const Value& old, const Value& obje
 
 std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                   const Value& object) {
-  const std::string part = owned_part(key, old, object);
+  const std::string part = owned_part(user, key, old, object);
   if (part.empty() || manages(policy, user, key)) return std::nullopt;
   const std::string resource = resource_of(key.type);
   return forbidden(StatusDetails{kGroup, "", resource, key.name},

@@ -18,7 +18,8 @@ inline constexpr const char* kManageVerb = "manage";
 ///   labels, annotations and finalizers outside the domains karmada.io and shiplog.io;
 /// - delete bindings;
 /// if the user's roles permit the request at all. Everything else is refused: creating bindings, their other fields and
-/// status, and every write to a Work.
+/// status, and every write to a Work; but the agent of a cluster may write the status of its own Works, and the
+/// finalizer that tells that its member still has their objects, and may delete them.
 /// `old`: null on create. `object`: null on delete. Other types pass. Error: kForbidden, naming the field.
 std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                   const Value& object);

@@ -110,6 +110,31 @@ TEST_F(OwnedKinds, WorksAreTheControlPlanesAltogether) {
   EXPECT_FALSE(refuse_owned(policy, {"cert", {kMastersGroup}, "", {}}, kWorkOfM1, {}, work));
 }
 
+TEST_F(OwnedKinds, AnAgentReportsAboutItsOwnWorksAndReleasesThem_1_7_9) {
+  const Value work = json(R"({"metadata":{"name":"web","resourceVersion":"7","finalizers":["x/y",
+      "karmada.io/execution-controller"]},"spec":{"workload":{"manifests":[{"kind":"ConfigMap"}]}}})");
+  const User agent{"system:karmada:agent:m1", {"system:karmada:agents"}, "", {}};
+  const auto allowed = [&](const User& user, const std::function<void(Value&)>& change,
+                           const ObjectKey& key = kWorkOfM1) {
+    Value changed = work;
+    change(changed);
+    return !refuse_owned(policy, user, key, work, changed);
+  };
+  const auto report = [](Value& one) { one.edit("status").set("conditions", json("[1]")); };
+  const auto release = [](Value& one) { one.edit("metadata").set("finalizers", json(R"(["x/y"])")); };
+  EXPECT_TRUE(allowed(agent, report));
+  EXPECT_TRUE(allowed(agent, release));
+  EXPECT_FALSE(allowed(agent, [](Value& one) { one.edit("spec").edit("workload").set("manifests", json("[]")); }));
+  EXPECT_FALSE(allowed(agent, [](Value& one) { one.edit("metadata").edit("labels").set("a", "b"); }));
+  EXPECT_FALSE(allowed(agent, [](Value& one) { one.edit("metadata").erase("finalizers"); }));
+  EXPECT_TRUE(refuse_owned(policy, agent, kWorkOfM1, {}, work)) << "it creates none";
+  EXPECT_FALSE(refuse_owned(policy, agent, kWorkOfM1, work, {})) << "as it does when it is unregistered";
+  EXPECT_FALSE(allowed(agent, report, {"works.work.karmada.io", "karmada-es-m2", "web"})) << "of another cluster";
+  EXPECT_FALSE(allowed({"system:karmada:agent:m1", {}, "", {}}, report)) << "a name without the group";
+  EXPECT_FALSE(allowed({"system:karmada:agent:", {"system:karmada:agents"}, "", {}}, report,
+                       {"works.work.karmada.io", "karmada-es-", "web"}));
+}
+
 TEST_F(OwnedKinds, TheVerbCanBeGrantedByItself) {
   const Value work = json(R"({"metadata":{"name":"web"}})");
   policy.put({rbac::kClusterRole, "", "agents"},

@@ -321,6 +321,37 @@ TEST(Impersonation, OfServiceAccountsAndAnonymous) {  // AUTHZ-9
   EXPECT_FALSE(impersonation_of({{"Impersonate-User", "joe"}, {"Impersonate-Colour", "red"}}));
 }
 
+TEST(Bootstrap, SystemAdminMayReachAllMembers_1_16_8) {
+  RbacPolicy policy;
+  for (const auto& [key, object] : bootstrap_access()) policy.put(key, object);
+  const std::string path = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/pods";
+  for (const char* method : {"GET", "POST", "DELETE", "OPTIONS"}) {
+    EXPECT_TRUE(policy.decide({"system:admin", {}, "", {}}, attributes_of(method, path, {})).allowed) << method;
+    EXPECT_FALSE(policy.decide({"ann", {kAuthenticatedGroup}, "", {}}, attributes_of(method, path, {})).allowed);
+  }
+  EXPECT_FALSE(
+      policy.decide({"system:admin", {}, "", {}}, attributes_of("GET", path.substr(0, path.find("/proxy")), {}))
+          .allowed);
+}
+
+TEST(Attributes, OfARequestToAMemberAreThoseOfTheProxy) {  // 9.2.4
+  const std::string path = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy";
+  for (const std::string rest : {"", "/api/v1/pods", "/apis/apps/v1/namespaces/a/deployments/b/scale"}) {
+    const Attributes wanted = attributes_of("GET", path + rest, {{"watch", "true"}});
+    EXPECT_EQ(wanted.group, "cluster.karmada.io");
+    EXPECT_EQ(wanted.resource, "clusters");
+    EXPECT_EQ(wanted.subresource, "proxy") << rest;
+    EXPECT_EQ(wanted.name, "m1");
+    EXPECT_EQ(wanted.ns, "");
+    EXPECT_EQ(wanted.verb, "get") << "a watch in the member";
+  }
+  EXPECT_EQ(attributes_of("HEAD", path, {}).verb, "get");
+  EXPECT_EQ(attributes_of("POST", path + "/api", {}).verb, "create");
+  EXPECT_EQ(attributes_of("PUT", path + "/api", {}).verb, "update");
+  EXPECT_EQ(attributes_of("PATCH", path + "/api", {}).verb, "patch");
+  EXPECT_EQ(attributes_of("DELETE", path + "/api", {}).verb, "delete");
+}
+
 TEST(Bootstrap, AdminHoldsWhatEditHoldsAndEditWhatViewHolds) {  // AUTHZ-6
   RbacPolicy policy;
   for (const auto& [key, object] : bootstrap_access()) policy.put(key, object);

@@ -1,4 +1,4 @@
-#include "services/rehearsal/role_loop.h"
+#include "services/runtime/role_loop.h"
 
 #include <algorithm>
 #include <optional>
@@ -207,6 +207,7 @@ void RoleLoop::arm(const std::shared_ptr<Running>& running) {
 void RoleLoop::pump(const std::shared_ptr<Running>& running) {
   // A bounded number at a time: other roles, and folding, get their turn in between.
   for (int steps = 0; steps < 64 && running->running; ++steps) {
+    if (running->queue.busy() >= options_.steps_under_way) return;  // the end of a step pumps again
     auto taken = running->queue.take(options_.executor->now());
     if (!taken) break;
     running->role->reconcile(std::make_shared<Step>(*this, running, std::move(*taken)));

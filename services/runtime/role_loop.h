@@ -12,20 +12,22 @@
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/state/state.h"
-#include "services/runtime/manual_executor.h"
+#include "services/runtime/executor.h"
 #include "services/runtime/role.h"
 
 namespace shiplog {
 
-/// Runs roles on a state of their own, in virtual time, on one thread: what happens is determined by the order of due
+/// Runs roles on a state of their own, on one thread: in virtual time what happens is determined by the order of due
 /// times alone. An entry is folded a moment after it was appended; it is neither encoded nor stored, and there are no
-/// leases. Roles (services/runtime/roles.h) does the same on a journal. Rehearsals and the tests of roles run on it.
+/// leases. Roles (services/runtime/roles.h) does the same on a journal. Rehearsals, the agent in a member, and the
+/// tests of roles run on it. Threads: the executor.
 class RoleLoop {
  public:
   struct Options {
     State* state = nullptr;
-    ManualExecutor* executor = nullptr;
-    uint64_t seed = 1;  ///< of entry ids and of the jitter of retries
+    Executor* executor = nullptr;
+    uint64_t seed = 1;                  ///< of entry ids and of the jitter of retries
+    size_t steps_under_way = SIZE_MAX;  ///< per role
     /// From an append to its fold, so that races happen.
     Millis append_latency{2};
     /// Keys that are to be decided again at a later time are so at the next multiple of this; 0: exactly then.

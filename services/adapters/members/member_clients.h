@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "events/base/value.h"
+#include "services/http/client.h"
+#include "services/runtime/replica.h"
+
+namespace shiplog {
+
+/// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that of
+/// spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew when its
+/// Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up nothing of
+/// the others. Threads: borrow() and names() from any; the rest on the executor.
+class MemberClients final : public Observer {
+ public:
+  struct Limits {
+    size_t requests = 200;  ///< under way in one member
+    size_t streams = 4'000;  ///< watches, logs and upgraded connections of one member
+  };
+  struct Options {
+    std::shared_ptr<IoThreads> io;
+    /// Decrypts sealed Secret data; empty: no data is sealed. Threads: any.
+    std::function<Result<Value>(Value)> open;
+    std::string user_agent;
+    std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
+    Limits limits = {};
+  };
+  enum class Use { kRequest, kStream };
+
+  /// Before the record starts.
+  void configure(Options options) { options_ = std::move(options); }
+
+  /// A client and a place among the requests or streams of its member, which is given back by dropping it.
+  struct Borrowed {
+    std::shared_ptr<HttpClient> client;
+    std::shared_ptr<void> place;
+  };
+  /// Opens Secrets when the client is made anew. Errors: kNotFound, there is no such cluster; kInternal, it has no
+  /// address or no impersonator; kInvalid, these cannot be used; kTooManyRequests, the member's limit is reached.
+  Result<Borrowed> borrow(const std::string& cluster, Use use);
+  /// borrow() opens nothing now, and so does not block.
+  bool ready(const std::string& cluster) const;
+  /// Of all clusters, sorted.
+  std::vector<std::string> names() const;
+
+  /// Drops all clients: what is under way in them ends.
+  void clear();
+  /// Takes in what a restored state holds.
+  void load(const State& state);
+  void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
+
+ private:
+  struct Counts {
+    std::atomic<size_t> requests{0};
+    std::atomic<size_t> streams{0};
+  };
+  struct Member {
+    Value spec;
+    Value secret, impersonator;  // sealed, null: it does not exist
+    uint64_t version = 0;
+    std::shared_ptr<HttpClient> client;  // nullptr: none of this version yet
+    std::shared_ptr<Counts> counts = std::make_shared<Counts>();
+  };
+
+  void put(const State& state, const std::string& cluster, const Value& spec);
+  void put_secret(const ObjectKey& key, const Value& secret);
+  Result<std::shared_ptr<HttpClient>> make(const std::string& cluster, const Member& member) const;
+  Result<std::shared_ptr<void>> place(const std::string& cluster, const std::shared_ptr<Counts>& counts, Use use) const;
+
+  Options options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Member, std::less<>> members_;
+};
+
+}  // namespace shiplog

@@ -1,0 +1,75 @@
+#include "services/programs/agent/api_access.h"
+
+#include <utility>
+
+#include "events/base/base64.h"
+#include "events/base/check.h"
+#include "events/entry.h"
+#include "events/fold/fold.h"
+
+namespace shiplog::agent {
+namespace {
+
+constexpr const char* kCredentials = "credentials";
+
+Event put(const State& state, const ObjectKey& key, Value value) {
+  if (state.find(key) == nullptr) return ObjectCreated{key, std::move(value)};
+  return ObjectUpdated{key, std::move(value)};
+}
+
+bool same(const ClientTarget& a, const ClientTarget& b) {
+  return a.url == b.url && a.ca_pem == b.ca_pem && a.certificate_pem == b.certificate_pem && a.key_pem == b.key_pem &&
+         a.bearer_token == b.bearer_token && a.insecure == b.insecure;
+}
+
+}  // namespace
+
+ApiAccess::ApiAccess(Options options)
+    : options_{std::move(options)},
+      members_{HttpsMembers::Options{.state = &addresses_,
+                                     .executor = options_.executor,
+                                     .random = options_.random,
+                                     .io = options_.io,
+                                     .open = {},
+                                     .user_agent = options_.user_agent,
+                                     .denied_networks = nullptr}} {}
+
+Result<void> ApiAccess::use(const ClientTarget& target) {
+  if (!target.server_name.empty()) {
+    return Error{ErrorCode::kInvalid, "the kubeconfig for " + target.url +
+                                          " has tls-server-name, which the agent does not support: use an address that "
+                                          "is in the server's certificate"};
+  }
+  if (same(target, target_)) return ok();
+  Value data = Value::object();
+  const auto set = [&](const char* field, const std::string& text) {
+    if (!text.empty()) data.set(field, base64_encode(text));
+  };
+  set("caBundle", target.ca_pem);
+  set("token", target.bearer_token);
+  set("client-certificate-data", target.certificate_pem);
+  set("client-key-data", target.key_pem);
+  Value cluster = Value::object();
+  cluster.edit("metadata").set("name", options_.name);
+  Value& spec = cluster.edit("spec");
+  spec.set("apiEndpoint", target.url);
+  spec.set("insecureSkipTLSVerification", target.insecure);
+  spec.set("secretRef", Value::object({{"namespace", kCredentials}, {"name", options_.name}}));
+  const ObjectKey ns{type::kNamespace, "", kCredentials};
+  Entry entry;
+  entry.id = new_entry_id(*options_.random);
+  entry.time = options_.executor->now();
+  if (addresses_.find(ns) == nullptr) {
+    entry.events.emplace_back(
+        ObjectCreated{ns, Value::object({{"metadata", Value::object({{"name", kCredentials}})}})});
+  }
+  entry.events.push_back(
+      put(addresses_, {type::kSecret, kCredentials, options_.name}, Value::object({{"data", std::move(data)}})));
+  entry.events.push_back(put(addresses_, {type::kCluster, "", options_.name}, std::move(cluster)));
+  const Folded folded = fold(addresses_, entry);
+  SHIPLOG_CHECK(!folded.refusal, "an address that nothing else refers to can be replaced");
+  target_ = target;
+  return ok();
+}
+
+}  // namespace shiplog::agent
