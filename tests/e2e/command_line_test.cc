@@ -244,6 +244,22 @@ TEST_F(CommandLine, KubectlRunsTheOtherCommandsOnAMember_cli_4) {
   EXPECT_EQ(alone.err, "error: shiplogctl describe runs kubectl: kubectl is not installed: it is not on the PATH\n");
 }
 
+TEST_F(CommandLine, LogsAndCommandsOfPodsOfAMember_cli_7) {
+  fleet_.kubectl_ok({"create", "deployment", "web", "--image=nginx"}, {}, "member1");
+  std::string pod;
+  EXPECT_TRUE(eventually([&] {
+    pod = ctl({"get", "pods", "-C", "member1", "-l", "app=web", "--field-selector", "status.phase=Running", "-o",
+               "jsonpath={.items[*].metadata.name}"})
+              .out;
+    return !pod.empty();
+  }));
+  EXPECT_NE(ctl_ok({"logs", pod, "-C", "member1"}), "");
+  EXPECT_EQ(ctl_ok({"exec", pod, "--cluster=member1", "--", "echo", "-C", "hello"}), "-C hello\n");
+  EXPECT_EQ(ctl({"exec", pod, "-C", "member1", "--", "sh", "-c", "exit 3"}).code, 3) << "the command's exit code";
+  expect_says(ctl({"logs", "none", "-C", "member1"}).err, "pods \"none\" not found");
+  expect_says(ctl({"logs", pod, "-C", "member2"}).err, "not found");
+}
+
 TEST_F(CommandLine, InterpretChecksRunsAndEditsScripts_cli_14) {
   write_file(fleet_.path("ric.yaml"), R"(apiVersion: config.karmada.io/v1alpha1
 kind: ResourceInterpreterCustomization

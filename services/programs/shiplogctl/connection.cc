@@ -100,6 +100,7 @@ Result<ServerConnection> ServerConnection::open(std::string what, const ClientTa
   auto impl = std::make_shared<Impl>();
   HttpClient::Options options;
   options.user_agent = "shiplogctl";
+  options.max_connections = 64;  // requests to members that do not answer must not delay the others
   auto client = HttpClient::create(impl->io, target, options);
   if (!client) return client.error().context("cannot connect to " + what);
   impl->client = std::move(client).value();

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "services/programs/shiplogctl/command_line.h"
+#include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/program.h"
 
 namespace shiplog::ctl {
@@ -90,7 +91,7 @@ int Program::run(int argc, const char* const* argv) {
   }
   const auto done = command_();
   if (done) return done.value();
-  err_ << "error: " << done.error().message << std::endl;
+  err_ << "error: " << printable_lines(done.error().message) << std::endl;
   return done.error().code == ErrorCode::kBadRequest && usage_ ? 2 : 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "services/http/http.h"
 #include "services/programs/shiplogctl/join.h"
+#include "services/programs/shiplogctl/printable_lines.h"
 
 namespace shiplog::ctl {
 
@@ -49,7 +50,7 @@ std::vector<std::string> names_of(const std::vector<FleetServer>& servers) {
 }
 
 std::string cluster_error(const std::string& cluster, const std::string& why) {
-  return "cluster(" + cluster + "): " + why;
+  return "cluster(" + cluster + "): " + printable_lines(why);
 }
 
 }  // namespace shiplog::ctl

@@ -7,6 +7,7 @@
 #include "events/base/json_path.h"
 #include "events/base/utf8.h"
 #include "services/programs/shiplogctl/document.h"
+#include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/table.h"
 
 namespace shiplog::ctl {
@@ -122,7 +123,9 @@ Result<void> ObjectPrinter::print(const std::vector<Value>& objects, bool single
   if (form_ == "name") {
     // Not each once: several clusters have objects of the same name.
     for (const Value& object : objects) {
-      out << resource_name(object["apiVersion"].str(), object["kind"].str(), object["metadata"]["name"].str()) << "\n";
+      out << printable_lines(
+                 resource_name(object["apiVersion"].str(), object["kind"].str(), object["metadata"]["name"].str()))
+          << "\n";
     }
     out << std::flush;
     return ok();
