@@ -168,8 +168,8 @@ TEST_F(CommandLine, CordonUncordonAndTaint_cli_9) {
 
 TEST_F(CommandLine, ApplyMakesAPolicyForEachObject_cli_6) {
   write_file(fleet_.path("a.yaml"),
-             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a1}, data: {k: v}}\n---\n"
-             "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n");
+             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a1}\ndata: {k: v}\n---\n"
+             "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
   const std::string file = fleet_.path("a.yaml");
   EXPECT_EQ(ctl({"apply", "-f", file, "-C", "member1,none"}).err, "error: cluster none does not exist\n");
   EXPECT_EQ(ctl({"apply", "-f", file, "-C", "member1", "--all-clusters"}).err,
@@ -192,7 +192,7 @@ TEST_F(CommandLine, ApplyMakesAPolicyForEachObject_cli_6) {
 TEST_F(CommandLine, PromoteTakesOverAnObjectAndWhatItRefersTo_cli_13) {
   fleet_.kubectl_ok(
       {"apply", "-f", "-"},
-      "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}, data: {k: v}}\n---\n"
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wanted}\ndata: {k: v}\n---\n"
       "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: taken}\nspec:\n"
       "  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n"
       "      containers: [{name: c, image: nginx}]\n      volumes: [{name: v, configMap: {name: wanted}}]\n",
