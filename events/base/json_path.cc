@@ -9,11 +9,11 @@ namespace {
 
 using Found = std::vector<const Value*>;
 
-/// One evaluation. Every value that is looked at counts, so that no template takes longer than kMostVisits allows,
+/// One evaluation. Every value that is looked at counts, so that no template takes longer than its limit allows,
 /// whatever it is applied to.
 class JsonPathWalk {
  public:
-  explicit JsonPathWalk(const Value& root) : root_{root} {}
+  JsonPathWalk(const Value& root, const JsonPathTemplate::Evaluation& how) : root_{root}, how_{how} {}
 
   Result<void> print(const std::vector<JsonPathPart>& parts, const Value& here) {
     for (const JsonPathPart& part : parts) {
@@ -21,7 +21,9 @@ class JsonPathWalk {
         SHIPLOG_TRY(append(part.text));
         continue;
       }
-      SHIPLOG_TRY(const Found found, follow(part.steps, part.from_root ? root_ : here));
+      auto followed = follow(part.steps, part.from_root ? root_ : here);
+      if (!followed && how_.allow_missing && followed.error().code == ErrorCode::kNotFound) continue;
+      SHIPLOG_TRY(const Found found, std::move(followed));
       if (part.range) {
         for (const Value* item : found) {
           SHIPLOG_TRY(print(part.repeated, *item));
@@ -175,14 +177,13 @@ class JsonPathWalk {
   }
 
   Result<void> visit() {
-    if (++visits_ <= JsonPathTemplate::kMostVisits) return ok();
-    return Error{ErrorCode::kTooLarge,
-                 "the JSONPath looks at more than " + std::to_string(JsonPathTemplate::kMostVisits) + " values"};
+    if (++visits_ <= how_.visits) return ok();
+    return Error{ErrorCode::kTooLarge, "the JSONPath looks at more than " + std::to_string(how_.visits) + " values"};
   }
   Result<void> append(const std::string& more) {
-    if (text_.size() + more.size() > JsonPathTemplate::kLongestText) {
-      return Error{ErrorCode::kTooLarge, "what the JSONPath selects has more than " +
-                                             std::to_string(JsonPathTemplate::kLongestText) + " bytes"};
+    if (text_.size() + more.size() > how_.text) {
+      return Error{ErrorCode::kTooLarge,
+                   "what the JSONPath selects has more than " + std::to_string(how_.text) + " bytes"};
     }
     text_ += more;
     return ok();
@@ -191,14 +192,15 @@ class JsonPathWalk {
   static Error cannot(std::string what) { return {ErrorCode::kInvalid, std::move(what)}; }
 
   const Value& root_;
+  const JsonPathTemplate::Evaluation& how_;
   std::string text_;
   size_t visits_ = 0;
 };
 
 }  // namespace
 
-Result<std::string> JsonPathTemplate::evaluate(const Value& root) const {
-  JsonPathWalk walk{root};
+Result<std::string> JsonPathTemplate::evaluate(const Value& root, const Evaluation& how) const {
+  JsonPathWalk walk{root, how};
   SHIPLOG_TRY(walk.print(parts_, root));
   return walk.take();
 }

@@ -69,11 +69,18 @@ class JsonPathTemplate {
   static constexpr size_t kLongestText = 4096;      ///< bytes of the result
   static constexpr int kMostNesting = 8;            ///< of filters and ranges
 
+  struct Evaluation {
+    size_t visits = kMostVisits;
+    size_t text = kLongestText;
+    bool allow_missing = false;  ///< a path that leads nowhere prints nothing
+  };
+
   /// Error: kInvalid with the place and what was expected.
   static Result<JsonPathTemplate> parse(std::string_view text);
   /// The text for `root`. A path that leads nowhere is an error, as without kubectl's --allow-missing-template-keys:
   /// kNotFound; kInvalid: it cannot be followed; kTooLarge: a limit is reached.
-  Result<std::string> evaluate(const Value& root) const;
+  Result<std::string> evaluate(const Value& root) const { return evaluate(root, {kMostVisits, kLongestText, false}); }
+  Result<std::string> evaluate(const Value& root, const Evaluation& how) const;
 
  private:
   std::vector<JsonPathPart> parts_;

@@ -89,20 +89,37 @@ class Completer {
 
   void add_positionals(const CLI::App& command, const std::vector<std::string>& given) {
     const std::string& name = command.get_name();
-    if (name == "unjoin" || name == "unregister" || name == "rotate-credentials") {
+    if (name == "unjoin" || name == "unregister" || name == "rotate-credentials" || name == "cordon" ||
+        name == "uncordon") {
       if (given.empty()) add_names("clusters");
+    } else if (name == "taint") {
+      if (given.empty()) add("clusters", "the member clusters");
+      if (given.size() == 1) add_names("clusters");
+    } else if (name == "interpret") {
+      add_names("resourceinterpretercustomizations");
+    } else if (takes_type(name)) {
+      if (given.empty()) add_kinds("");
+      if (given.size() == 1) add_names(given.front());
     } else if (name == "get") {
       if (given.empty()) {
-        add("clusters", "the member clusters");
         add("workloads", "workloads by cluster");
-      } else if (given.front().starts_with("cluster")) {
-        add_names("clusters");
+        add_kinds("");
+      } else {
+        add_names(given.front());
       }
     } else if (name == "history" || name == "why" || name == "tail") {
       add_object(given);
     } else if (name == "completion") {
       for (const char* shell : {"bash", "zsh", "fish"}) add(shell);
     }
+  }
+
+  /// Commands of kubectl for which a type and a name of the control plane are candidates.
+  static bool takes_type(const std::string& name) {
+    for (const char* one : {"describe", "edit", "delete", "patch", "label", "annotate", "explain", "promote"}) {
+      if (name == one) return true;
+    }
+    return false;
   }
 
   /// KIND/NAME, or KIND and then NAME.

@@ -91,19 +91,27 @@ struct ServerConnection::Impl {
 };
 
 ServerConnection::ServerConnection(std::string what, ClientTarget target, ImpersonatedUser as,
-                                   std::unique_ptr<Impl> impl)
+                                   std::shared_ptr<Impl> impl)
     : what_{std::move(what)}, target_{std::move(target)}, as_{std::move(as)}, impl_{std::move(impl)} {}
 ServerConnection::ServerConnection(ServerConnection&&) noexcept = default;
 ServerConnection::~ServerConnection() = default;
 
 Result<ServerConnection> ServerConnection::open(std::string what, const ClientTarget& target, ImpersonatedUser as) {
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_shared<Impl>();
   HttpClient::Options options;
   options.user_agent = "shiplogctl";
+  options.max_connections = 64;  // requests to members that do not answer must not delay the others
   auto client = HttpClient::create(impl->io, target, options);
   if (!client) return client.error().context("cannot connect to " + what);
   impl->client = std::move(client).value();
   return ServerConnection{std::move(what), target, std::move(as), std::move(impl)};
+}
+
+ServerConnection ServerConnection::below(std::string what, std::string prefix) const {
+  ServerConnection member{std::move(what), target_, as_, impl_};
+  member.prefix_ = prefix_ + std::move(prefix);
+  member.patience_ = patience_;
+  return member;
 }
 
 void ServerConnection::impersonate(HttpRequest& request) const {
@@ -143,6 +151,7 @@ Error ServerConnection::refused(const HttpResponse& response) const {
 
 Result<Value> ServerConnection::call(HttpRequest request) {
   const std::string path = request.path;
+  request.path = prefix_ + request.path;
   impersonate(request);
   const auto answer = std::make_shared<DeliveredValue<Result<HttpResponse>>>();
   impl_->client->request(std::move(request), patience_,
@@ -188,11 +197,11 @@ Result<Value> ServerConnection::remove(const std::string& path) {
 }
 
 Result<void> ServerConnection::lines(const std::string& path, const HttpRequest::Query& query,
-                                     const std::function<bool(std::string_view)>& on_line) {
+                                     const std::function<bool(std::string_view)>& on_line, const std::string& accept) {
   HttpRequest request;
-  request.path = path;
+  request.path = prefix_ + path;
   request.query = query;
-  request.headers.set("Accept", "application/json");
+  request.headers.set("Accept", accept.empty() ? "application/json" : accept);
   impersonate(request);
   const auto streamed = std::make_shared<Streamed>();
   const auto stream = impl_->client->stream(

@@ -39,7 +39,11 @@ class ServerConnection {
 
   /// Passes on a response line by line as it arrives, until the server ends it or `on_line` returns false.
   Result<void> lines(const std::string& path, const HttpRequest::Query& query,
-                     const std::function<bool(std::string_view)>& on_line);
+                     const std::function<bool(std::string_view)>& on_line, const std::string& accept = {});
+
+  /// The same server and user, with every path below `prefix`: a member cluster through the control plane's proxy. It
+  /// shares the client, and may be used by another thread.
+  ServerConnection below(std::string what, std::string prefix) const;
 
   const ClientTarget& target() const { return target_; }
   /// The timeout of a request; one minute by default.
@@ -47,17 +51,18 @@ class ServerConnection {
 
  private:
   struct Impl;
-  ServerConnection(std::string what, ClientTarget target, ImpersonatedUser as, std::unique_ptr<Impl> impl);
+  ServerConnection(std::string what, ClientTarget target, ImpersonatedUser as, std::shared_ptr<Impl> impl);
   void impersonate(HttpRequest& request) const;
   Result<Value> call(HttpRequest request);
   Error unreachable(const Error& error) const;
   Error refused(const HttpResponse& response) const;
 
   std::string what_;
+  std::string prefix_;  ///< of all paths
   ClientTarget target_;
   ImpersonatedUser as_;
   Millis patience_{60'000};
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace shiplog::ctl

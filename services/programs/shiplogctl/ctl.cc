@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "services/programs/shiplogctl/command_line.h"
+#include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/program.h"
 
 namespace shiplog::ctl {
@@ -29,7 +30,7 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
     : backing_{backing},
       out_{out},
       err_{err},
-      to_{out, err, backing.terminal},
+      to_{out, err, backing.terminal, backing.progress},
       app_{std::make_unique<CLI::App>("Manages a shiplog control plane: its member clusters and its journal.", name)} {
   app_->require_subcommand(1);
   app_->fallthrough();
@@ -44,6 +45,14 @@ Program::Program(const Backing& backing, const std::string& name, std::ostream& 
   add_register();
   add_unregister();
   add_get();
+  add_kubectl_commands();
+  add_apply();
+  add_promote();
+  add_cordon();
+  add_uncordon();
+  add_taint();
+  add_top();
+  add_interpret();
   add_status();
   add_history();
   add_why();
@@ -73,6 +82,7 @@ int Program::complete(std::vector<std::string> words) {
 }
 
 int Program::run(int argc, const char* const* argv) {
+  if (const auto passed_on = run_kubectl_command({argv + 1, argv + argc})) return *passed_on;
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -84,7 +94,7 @@ int Program::run(int argc, const char* const* argv) {
   }
   const auto done = command_();
   if (done) return done.value();
-  err_ << "error: " << done.error().message << std::endl;
+  err_ << "error: " << printable_lines(done.error().message) << std::endl;
   return done.error().code == ErrorCode::kBadRequest && usage_ ? 2 : 1;
 }
 

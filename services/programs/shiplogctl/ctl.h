@@ -21,6 +21,7 @@ struct Backing {
   Decides decides;
   std::string version;     ///< "shiplogctl 0.1.0"
   Terminal terminal = {};  ///< of standard output
+  bool progress = false;   ///< standard error is a terminal
 };
 
 /// Runs shiplogctl. 0: success; 1: failure, with the reason and the remedy in one sentence on `err`; 2: wrong usage.

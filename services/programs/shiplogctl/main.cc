@@ -35,6 +35,6 @@ shiplog::ctl::Terminal terminal_of(int fd) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported as a failed write
   const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION,
-                                      terminal_of(STDOUT_FILENO)};
+                                      terminal_of(STDOUT_FILENO), ::isatty(STDERR_FILENO) != 0};
   return shiplog::ctl::run_ctl(argc, argv, backing, std::cout, std::cerr);
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -6,7 +5,6 @@
 
 #include "events/base/system.h"
 #include "services/programs/shiplogctl/program.h"
-#include "services/programs/shiplogctl/suggest.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -14,48 +12,6 @@ namespace {
 constexpr std::chrono::seconds kRefreshEvery{2};
 
 }  // namespace
-
-void Program::add_get() {
-  auto* sub = add(*app_, "get", "List member clusters, or workloads by cluster", [this]() -> Result<int> {
-    const std::vector<std::string> clusters = {"clusters", "cluster", "clusters.cluster.karmada.io"};
-    const std::vector<std::string> workloads = {"workloads", "workload"};
-    const auto is = [this](const auto& names) { return std::ranges::find(names, resource_) != names.end(); };
-    if (is(clusters)) {
-      SHIPLOG_TRY(auto plane, access_.connect());
-      SHIPLOG_TRY(get_clusters(plane, get_, to_));
-      return 0;
-    }
-    usage_ = true;
-    if (!is(workloads)) {
-      return Error{ErrorCode::kBadRequest,
-                   "there is no resource \"" + resource_ +
-                       "\" in this command: it lists clusters and workloads; for all others use "
-                       "kubectl get" +
-                       did_you_mean(resource_, {"clusters", "workloads"})};
-    }
-    if (!get_.names.empty()) {
-      return Error{ErrorCode::kBadRequest, "get workloads takes no names: select by --cluster and namespace"};
-    }
-    usage_ = false;
-    workloads_.output = get_.output;
-    workloads_.at = get_.at;
-    workloads_.no_headers = get_.no_headers;
-    if (!all_namespaces_) {
-      SHIPLOG_TRY(workloads_.ns, access_.namespace_or_default());
-    }
-    SHIPLOG_TRY(auto plane, access_.connect());
-    SHIPLOG_TRY(get_workloads(plane, workloads_, SystemClock{}.now(), to_));
-    return 0;
-  });
-  sub->add_option("RESOURCE", resource_, "clusters or workloads; for all others use kubectl get")->required();
-  sub->add_option("NAME", get_.names, "Only these clusters");
-  sub->add_option("--cluster", workloads_.cluster, "Only workloads on this cluster")->type_name("NAME");
-  sub->add_flag("-A,--all-namespaces", all_namespaces_, "Workloads of all namespaces");
-  sub->add_flag("--all-kinds", workloads_.all_kinds, "With workloads: also objects that run no pods");
-  add_output(*sub, get_.output, {"json", "yaml", "name", "wide"});
-  add_at(*sub, get_.at);
-  sub->add_flag("--no-headers", get_.no_headers, "Print rows only");
-}
 
 void Program::add_status() {
   auto* sub =

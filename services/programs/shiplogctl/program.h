@@ -13,6 +13,7 @@
 #include "services/programs/shiplogctl/completion.h"
 #include "services/programs/shiplogctl/debug.h"
 #include "services/programs/shiplogctl/effects.h"
+#include "services/programs/shiplogctl/get_objects.h"
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/produce.h"
 #include "services/programs/shiplogctl/proof.h"
@@ -43,6 +44,8 @@ class Program {
   void add_output(CLI::App& sub, std::string& output, const std::vector<std::string>& formats);
   void add_family(CLI::App& sub, std::string& family);
   static void add_at(CLI::App& sub, std::string& at);
+  void add_scope(CLI::App& sub, ClusterScope& scope);
+  static void add_clusters(CLI::App& sub, ClusterScope& scope);
 
   // member_commands.cc
   void add_join();
@@ -56,11 +59,30 @@ class Program {
   void add_member_kubeconfig(CLI::App& sub);
   Result<std::optional<ServerConnection>> connect_member(const std::string& name) const;
 
-  // object_commands.cc
+  // get_command.cc
   void add_get();
+  Result<int> run_get();
+  // object_commands.cc
   void add_status();
   void add_history();
   void add_why();
+
+  // cluster_commands.cc
+  void add_cordon();
+  void add_uncordon();
+  void add_taint();
+  // apply_command.cc
+  void add_apply();
+  // promote_command.cc
+  void add_promote();
+  // top_command.cc
+  void add_top();
+  // interpret_command.cc
+  void add_interpret();
+  // kubectl_commands.cc: those that kubectl runs, on the control plane or on a member
+  void add_kubectl_commands();
+  /// Runs kubectl if the words name one of these commands; nullopt: they do not.
+  std::optional<int> run_kubectl_command(const std::vector<std::string>& words);
 
   // past_commands.cc
   void add_at_command();
@@ -119,8 +141,8 @@ class Program {
   RegisterOptions register_;
   std::string discovery_timeout_ = "5m0s", unregister_wait_ = "1m0s", karmada_config_;
   UnregisterOptions unregister_;
-  GetClustersOptions get_;
-  std::string resource_;
+  GetClustersOptions get_clusters_;
+  GetObjectsOptions get_;
   WorkloadsOptions workloads_;
   StatusOptions status_;
   bool watch_ = false;

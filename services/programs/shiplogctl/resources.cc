@@ -14,44 +14,103 @@ constexpr const char* kMostNames = "500";
 bool is_called(const Resource& resource, const std::string& word) {
   const size_t dot = word.find('.');
   const std::string name = word.substr(0, dot);
-  if (dot != std::string::npos && resource.group != word.substr(dot + 1)) return false;
+  if (dot != std::string::npos) {
+    const std::string rest = word.substr(dot + 1);
+    if (resource.group != rest && resource.version + "." + resource.group != rest) return false;
+  }
   return resource.plural == name || resource.singular == name || lower_case(resource.kind) == name ||
          std::ranges::find(resource.short_names, name) != resource.short_names.end();
 }
 
+bool can_list(const Value& resource) {
+  const auto verbs = resource["verbs"].items();
+  return std::ranges::any_of(verbs, [](const Value& verb) { return verb.as_string() == "list"; });
+}
+
+std::vector<std::string> texts(const Value& list) {
+  std::vector<std::string> found;
+  for (const Value& item : list.items()) found.push_back(item.str());
+  return found;
+}
+
+void add_aggregated(const Value& groups, std::vector<Resource>& found) {
+  for (const Value& group : groups["items"].items()) {
+    const Value& version = group["versions"][0];
+    for (const Value& resource : version["resources"].items()) {
+      if (!can_list(resource)) continue;
+      found.push_back({.group = group["metadata"]["name"].str(),
+                       .version = version["version"].str(),
+                       .plural = resource["resource"].str(),
+                       .singular = resource["singularResource"].str(),
+                       .kind = resource["responseKind"]["kind"].str(),
+                       .short_names = texts(resource["shortNames"]),
+                       .namespaced = resource["scope"].as_string() == "Namespaced",
+                       .categories = texts(resource["categories"])});
+    }
+  }
+}
+
+Result<void> add_group_version(ServerConnection& server, const std::string& group, const std::string& version,
+                               std::vector<Resource>& found) {
+  SHIPLOG_TRY(const Value list, server.get((group.empty() ? "/api/" : "/apis/" + group + "/") + version));
+  for (const Value& resource : list["resources"].items()) {
+    if (!can_list(resource) || resource["name"].as_string().find('/') != std::string_view::npos) continue;
+    found.push_back({.group = group,
+                     .version = version,
+                     .plural = resource["name"].str(),
+                     .singular = resource["singularName"].str(),
+                     .kind = resource["kind"].str(),
+                     .short_names = texts(resource["shortNames"]),
+                     .namespaced = resource["namespaced"].as_bool(),
+                     .categories = texts(resource["categories"])});
+  }
+  return ok();
+}
+
 }  // namespace
+
+std::string Resource::path(const std::string& ns) const {
+  return (group.empty() ? "/api/" : "/apis/" + group + "/") + version +
+         (namespaced && !ns.empty() ? "/namespaces/" + ns : "") + "/" + plural;
+}
 
 Result<std::vector<Resource>> read_resources(ServerConnection& plane) {
   std::vector<Resource> found;
   for (const char* path : {"/api", "/apis"}) {
-    SHIPLOG_TRY(const Value groups, plane.get(path, {}, kAggregated));
-    for (const Value& group : groups["items"].items()) {
-      const Value& version = group["versions"][0];
-      for (const Value& resource : version["resources"].items()) {
-        Resource found_resource{.group = group["metadata"]["name"].str(),
-                                .version = version["version"].str(),
-                                .plural = resource["resource"].str(),
-                                .singular = resource["singularResource"].str(),
-                                .kind = resource["responseKind"]["kind"].str(),
-                                .namespaced = resource["scope"].as_string() == "Namespaced"};
-        const auto verbs = resource["verbs"].items();
-        if (std::ranges::none_of(verbs, [](const Value& verb) { return verb.as_string() == "list"; })) continue;
-        for (const Value& name : resource["shortNames"].items()) found_resource.short_names.push_back(name.str());
-        found.push_back(std::move(found_resource));
+    SHIPLOG_TRY(const Value groups, plane.get(path, {}, std::string{kAggregated} + ",application/json"));
+    if (groups["kind"].as_string() == "APIVersions") {
+      SHIPLOG_TRY(add_group_version(plane, "", groups["versions"][0].str(), found));
+    } else if (groups["kind"].as_string() == "APIGroupList") {
+      for (const Value& group : groups["groups"].items()) {
+        // An unavailable group is left out, as the aggregated form does.
+        const auto added =
+            add_group_version(plane, group["name"].str(), group["preferredVersion"]["version"].str(), found);
+        if (!added && added.error().code == ErrorCode::kTimeout) return added.error();
       }
+    } else {
+      add_aggregated(groups, found);
     }
+  }
+  return found;
+}
+
+std::vector<Resource> resources_called(const std::vector<Resource>& resources, const std::string& word) {
+  const std::string name = lower_case(word);
+  const auto one = std::ranges::find_if(resources, [&](const Resource& resource) { return is_called(resource, name); });
+  if (one != resources.end()) return {*one};
+  std::vector<Resource> found;
+  for (const Resource& resource : resources) {
+    const auto& categories = resource.categories;
+    if (std::ranges::find(categories, name) != categories.end()) found.push_back(resource);
   }
   return found;
 }
 
 Result<std::vector<std::string>> read_names(ServerConnection& plane, const std::string& kind, const std::string& ns) {
   SHIPLOG_TRY(const auto resources, read_resources(plane));
-  const std::string word = lower_case(kind);
-  const auto resource =
-      std::ranges::find_if(resources, [&](const Resource& candidate) { return is_called(candidate, word); });
-  if (resource == resources.end()) return Error{ErrorCode::kNotFound, "there is no resource \"" + kind + "\""};
-  const std::string path = (resource->group.empty() ? "/api/" : "/apis/" + resource->group + "/") + resource->version +
-                           (resource->namespaced ? "/namespaces/" + ns : "") + "/" + resource->plural;
+  const auto called = resources_called(resources, kind);
+  if (called.empty()) return Error{ErrorCode::kNotFound, "there is no resource \"" + kind + "\""};
+  const std::string path = called.front().path(ns);
   SHIPLOG_TRY(const Value list, plane.get(path, {{"limit", kMostNames}}, kMetadataOnly));
   std::vector<std::string> names;
   for (const Value& item : list["items"].items()) names.push_back(item["metadata"]["name"].str());

@@ -80,10 +80,13 @@ std::string_view colour_of(std::string_view cell) {
       return cell == word || (cell.starts_with(word) && (cell[word.size()] == ':' || cell[word.size()] == ' '));
     });
   };
-  if (is({"True", "Healthy", "accepted"})) return kGreen;
-  if (is({"False", "Unhealthy", "refused", "denied", "unscheduled", "unhealthy", "unreachable", "no-leader"}))
+  if (is({"True", "Healthy", "accepted", "Running", "Ready", "Active", "Completed", "Succeeded", "Bound"}))
+    return kGreen;
+  if (is({"False", "Unhealthy", "refused", "denied", "unscheduled", "unhealthy", "unreachable", "no-leader",
+          "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "Error", "Failed", "NotReady", "OOMKilled",
+          "Evicted"}))
     return kRed;
-  if (is({"Unknown", "pending", "unselected"})) return kYellow;
+  if (is({"Unknown", "pending", "unselected", "Pending", "ContainerCreating", "Terminating"})) return kYellow;
   return {};
 }
 

@@ -16,6 +16,7 @@ struct Output {
   std::ostream& out;
   std::ostream& err;
   Terminal terminal;
+  bool progress = false;  ///< `err` is a terminal: commands may report there what they wait for
 };
 
 }  // namespace shiplog::ctl

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "events/base/result.h"
+#include "events/base/value.h"
+
+namespace shiplog::ctl {
+
+/// The forms of output that show whole objects instead of a table: "json", "yaml", "name", "jsonpath=TEMPLATE",
+/// "jsonpath-file=FILE", "custom-columns=SPEC", "custom-columns-file=FILE".
+class ObjectPrinter {
+ public:
+  /// Errors: kBadRequest, no such form; kInvalid, the template cannot be read; kIo.
+  static Result<ObjectPrinter> make(const std::string& output, bool no_headers);
+  /// False for the forms that are tables: "" and "wide".
+  static bool prints_objects(const std::string& output) { return !output.empty() && output != "wide"; }
+
+  /// Prints the objects: as a List, or, if `single`, the only object itself.
+  Result<void> print(const std::vector<Value>& objects, bool single, std::ostream& out) const;
+
+ private:
+  struct CustomColumn {
+    std::string heading, path;
+  };
+  Result<void> print_columns(const std::vector<Value>& objects, std::ostream& out) const;
+
+  std::string form_;      // without the argument
+  std::string template_;  // of jsonpath
+  std::vector<CustomColumn> columns_;
+  bool no_headers_ = false;
+};
+
+/// The columns of "NAME:.metadata.name,IMAGE:.spec.containers[0].image". Error: kInvalid.
+Result<std::vector<std::pair<std::string, std::string>>> parse_custom_columns(const std::string& spec);
+
+}  // namespace shiplog::ctl
