@@ -143,6 +143,7 @@ TEST_F(KubeconfigTest, ReadsTheFilesThatKubectlReads) {
 TEST_F(KubeconfigTest, ReadsBackWhatItWritesWithMode0600) {
   ClientTarget target;
   target.url = "https://127.0.0.1:6443";
+  target.proxy_url = "socks5://proxy:1080";
   for (const char* pem : {"", "a", "ab", "abc", "-----BEGIN CERTIFICATE-----\nxyz\n"}) {
     target.ca_pem = target.certificate_pem = target.key_pem = pem;
     const std::string path = folder + "/written";
@@ -154,6 +155,7 @@ TEST_F(KubeconfigTest, ReadsBackWhatItWritesWithMode0600) {
     EXPECT_EQ(found.name, "shiplog");
     EXPECT_EQ(found.ns, "team");
     EXPECT_EQ(found.target.url, target.url);
+    EXPECT_EQ(found.target.proxy_url, target.proxy_url);
     EXPECT_EQ(found.target.ca_pem, pem);
     EXPECT_EQ(found.target.key_pem, pem);
   }
