@@ -52,11 +52,10 @@ void add_remote(std::vector<Group>& groups, const AggregatedVersions& remote) {
       continue;
     }
     const auto before = std::ranges::find_if(known->versions, [&](const Version& version) {
-      const int64_t priority =
-          version.remote != nullptr
-              ? version.remote->api.version_priority
-              : priority_in(remote.local_version_priorities, version.name + "." + known->name,
-                            known->builtin ? kBuiltinVersionPriority : kDefinedVersionPriority);
+      const int64_t priority = version.remote != nullptr
+                                   ? version.remote->api.version_priority
+                                   : priority_in(remote.local_version_priorities, version.name + "." + known->name,
+                                                 known->builtin ? kBuiltinVersionPriority : kDefinedVersionPriority);
       return priority < each.api.version_priority;
     });
     known->versions.insert(before, Version{each.api.version, &each});

@@ -56,10 +56,10 @@ TEST(Registry, AProcessHasWhatItsRolesBring) {
     return found;
   };
   EXPECT_EQ(names({"quota", "binder"}), (std::vector<std::string_view>{"binder", "quota"}));
-  EXPECT_EQ(names({"api"}), (std::vector<std::string_view>{
-                                "signer", "clusterrole-aggregation", "apiservice-registration",
-                                "apiservice-availability", "kubernetes-service", "service-ip-repair",
-                                "serviceaccount-token", "ephemera-gc"}));
+  EXPECT_EQ(names({"api"}),
+            (std::vector<std::string_view>{"signer", "clusterrole-aggregation", "apiservice-registration",
+                                           "apiservice-availability", "kubernetes-service", "service-ip-repair",
+                                           "serviceaccount-token", "ephemera-gc"}));
   EXPECT_EQ(names(selectable_roles()).size() + 1, all_roles().size()) << "all but api itself have a lease";
 }
 

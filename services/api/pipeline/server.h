@@ -61,7 +61,7 @@ struct ServerOptions {
   std::string authority_pem;      ///< the certificate that clients trust this server by; empty: it is in no Secret
   /// The servers of APIServices; may be nullptr: no requests are passed on to them.
   Aggregation* aggregation = nullptr;
-  Webhooks* webhooks = nullptr;   ///< may be nullptr: no admission webhooks are called
+  Webhooks* webhooks = nullptr;  ///< may be nullptr: no admission webhooks are called
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401
