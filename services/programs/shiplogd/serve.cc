@@ -79,8 +79,8 @@ class ControlPlane {
     SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
     SHIPLOG_TRY(open_vault(address, shared.keys, std::move(journals.keys)));
     if (serves_api()) {
-      SHIPLOG_TRY(front_proxy_, load_front_proxy(options_.front_proxy, shared.keys));
       SHIPLOG_TRY(identity_, load_identity(shared.keys, listen_, options_.names));
+      SHIPLOG_TRY(front_proxy_, load_front_proxy(options_.front_proxy, shared.keys));
     }
     SHIPLOG_TRY(upkeep_, Upkeep::make(options_, address.on_kafka() ? "" : shared.journal));
     SHIPLOG_TRY(open_stacks(std::move(journals.record), std::move(journals.ephemera)));
