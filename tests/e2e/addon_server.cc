@@ -1,5 +1,6 @@
 #include "tests/e2e/addon_server.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -127,7 +128,8 @@ void AddonServer::misbehave(const HttpRequest& request, const Writer& writer) {
     case Mode::kCutsOff:
       writer->start(200, {{"Content-Type", "application/json"}});
       return writer->write("{\"kind\":", [writer](const Result<void>&) {});
-    default:
+    case Mode::kGood:
+    case Mode::kGarbage:
       return writer->send({200, {{"Content-Type", "application/json"}}, "<html>no JSON</html>"});
   }
 }

@@ -128,7 +128,8 @@ TEST_F(Aggregation, AWatchPassesEventsAsTheyHappenAndEndsWithItsReader) {
   register_addon(addon);
   ASSERT_TRUE(comes_to("Passed"));
   {
-    const auto watch = api().watch(kThings + "?watch=true");
+    const ApiClient client = api();
+    const auto watch = client.watch(kThings + "?watch=true");
     ASSERT_TRUE(eventually([&] { return addon.watches() == 1; }));
     ASSERT_EQ(api().post(kThings, json(R"({"metadata":{"name":"one"}})")).status, 201);
     ASSERT_TRUE(watch->wait_for(1));
