@@ -106,7 +106,8 @@ TEST(Discovery, WhatAServerServesIsStaleWhileItDoesNotAnswer) {
   EXPECT_EQ(version()["freshness"].as_string(), "Stale");
   EXPECT_EQ(version()["resources"].size(), 0U) << "it has never answered";
   remote.versions[0].resources = std::make_shared<const Value>(
-      parse_json(R"([{"name":"things","singularName":"thing","namespaced":true,"kind":"Thing","verbs":["get"]}])").value());
+      parse_json(R"([{"name":"things","singularName":"thing","namespaced":true,"kind":"Thing","verbs":["get"]}])")
+          .value());
   remote.versions[0].availability = Availability{true, "Passed", ""};
   EXPECT_EQ(version()["freshness"].as_string(), "Current");
   remote.versions[0].availability = Availability{false, "FailedDiscoveryCheck", ""};

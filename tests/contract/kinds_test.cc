@@ -316,12 +316,12 @@ TEST(Kinds, RequestsForAnAggregatedServerAreRefusedWithAReason) {
       "version":"v1","groupPriorityMinimum":100,"versionPriority":15,"service":{"namespace":"default","name":"far"}}})"));
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.headers.get("Warning"), "");
-  expect_failure(api().get("/apis/remote.example/v1/things"), 503, "ServiceUnavailable",
-                 "APIService v1.remote.example is not available: ServiceNotFound: service/far in \"default\" is not present");
+  expect_failure(
+      api().get("/apis/remote.example/v1/things"), 503, "ServiceUnavailable",
+      "APIService v1.remote.example is not available: ServiceNotFound: service/far in \"default\" is not present");
   const std::string service = "/apis/apiregistration.k8s.io/v1/apiservices/v1.remote.example";
-  EXPECT_TRUE(e2e::eventually([&] {
-    return api().get(service).json["status"]["conditions"][0]["reason"].as_string() == "ServiceNotFound";
-  }));
+  EXPECT_TRUE(e2e::eventually(
+      [&] { return api().get(service).json["status"]["conditions"][0]["reason"].as_string() == "ServiceNotFound"; }));
   expect_failure(api().get("/apis/nobody.example/v1/things"), 404, "NotFound");
 }
 

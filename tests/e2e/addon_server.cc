@@ -1,5 +1,6 @@
 #include "tests/e2e/addon_server.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -95,8 +96,8 @@ std::vector<AddonServer::Seen> AddonServer::seen(const std::string& prefix) cons
 }
 
 void AddonServer::take(const HttpRequest& request, const Writer& writer) {
-  const bool trusted = request.peer.certified && std::ranges::find(allowed_names_, request.peer.common_name) !=
-                                                     allowed_names_.end();
+  const bool trusted =
+      request.peer.certified && std::ranges::find(allowed_names_, request.peer.common_name) != allowed_names_.end();
   if (!trusted) return send_failure(writer, 401, "Unauthorized");
   Seen seen{request.method, request.path, std::string{request.headers.get("X-Remote-User")}, {}};
   for (const auto& [name, value] : request.headers.all()) {
@@ -127,7 +128,8 @@ void AddonServer::misbehave(const HttpRequest& request, const Writer& writer) {
     case Mode::kCutsOff:
       writer->start(200, {{"Content-Type", "application/json"}});
       return writer->write("{\"kind\":", [writer](const Result<void>&) {});
-    default:
+    case Mode::kGood:
+    case Mode::kGarbage:
       return writer->send({200, {{"Content-Type", "application/json"}}, "<html>no JSON</html>"});
   }
 }
@@ -136,13 +138,15 @@ void AddonServer::serve(const HttpRequest& request, const Writer& writer) {
   const std::string version = "/apis/" + group_ + "/v1";
   const std::string things = version + "/namespaces/default/things";
   if (request.path == version) {
-    return send_json(writer, 200, json(R"({"kind":"APIResourceList","apiVersion":"v1","groupVersion":")" + group_ +
-                                       R"(/v1","resources":[{"name":"things","singularName":"thing","namespaced":true,
+    return send_json(writer, 200,
+                     json(R"({"kind":"APIResourceList","apiVersion":"v1","groupVersion":")" + group_ +
+                          R"(/v1","resources":[{"name":"things","singularName":"thing","namespaced":true,
         "kind":"Thing","shortNames":["th"],"verbs":["create","delete","get","list","patch","watch"]}]})"));
   }
   if (request.path == "/openapi/v3") {
-    return send_json(writer, 200, json(R"({"paths":{"apis/)" + group_ +
-                                       R"(/v1":{"serverRelativeURL":"/openapi/v3/apis/)" + group_ + R"(/v1?hash=1"}}})"));
+    return send_json(writer, 200,
+                     json(R"({"paths":{"apis/)" + group_ + R"(/v1":{"serverRelativeURL":"/openapi/v3/apis/)" + group_ +
+                          R"(/v1?hash=1"}}})"));
   }
   if (request.path == "/openapi/v3/apis/" + group_ + "/v1") return send_json(writer, 200, document());
   if (request.path == things || request.path.starts_with(things + "/")) {
@@ -203,7 +207,8 @@ void AddonServer::store(Value thing, const char* event) {
 Value AddonServer::document() const {
   const std::string kind = R"({"group":")" + group_ + R"(","version":"v1","kind":"Thing"})";
   const std::string schema = R"({"schema":{"$ref":"#/components/schemas/com.example.Thing"}})";
-  const std::string answer = R"("responses":{"200":{"description":"OK","content":{"application/json":)" + schema + "}}}";
+  const std::string answer =
+      R"("responses":{"200":{"description":"OK","content":{"application/json":)" + schema + "}}}";
   const auto operation = [&](const std::string& action, const std::string& more) {
     return R"({"x-kubernetes-action":")" + action + R"(","x-kubernetes-group-version-kind":)" + kind + "," + more +
            answer + "}";
@@ -221,7 +226,8 @@ Value AddonServer::document() const {
           "description":"A Thing of the add-on.","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},
           "metadata":{"type":"object"},"spec":{"type":"object","description":"What the thing is to be.",
           "properties":{"size":{"type":"integer","description":"How large it is."}}}},
-          "x-kubernetes-group-version-kind":[)" + kind + "]}}}}");
+          "x-kubernetes-group-version-kind":[)" +
+              kind + "]}}}}");
 }
 
 }  // namespace shiplog::e2e

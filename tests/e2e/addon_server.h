@@ -16,8 +16,8 @@
 
 namespace shiplog::e2e {
 
-/// A small aggregated API server, as an add-on brings one: it serves Things of things.example.com/v1, over HTTPS, to whom
-/// the ConfigMap extension-apiserver-authentication says it may trust. One process with the test.
+/// A small aggregated API server, as an add-on brings one: it serves Things of things.example.com/v1, over HTTPS, to
+/// whom the ConfigMap extension-apiserver-authentication says it may trust. One process with the test.
 class AddonServer {
  public:
   enum class Mode { kGood, kHangs, kRedirects, kGarbage, kEndless, kCutsOff };

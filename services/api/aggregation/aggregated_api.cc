@@ -74,10 +74,10 @@ ServiceAddresses endpoints_of(const State& state, const ObjectKey& service, std:
                 ": no pods run in this control plane; make the Service one of type ExternalName, or create an "
                 "EndpointSlice or Endpoints with the addresses of its servers"};
   }
-  return {{},
-          "MissingEndpoints",
-          "endpoints for " + shown(service) + " have no ready addresses with port name \"" + std::string{port_name} +
-              "\""};
+  return {
+      {},
+      "MissingEndpoints",
+      "endpoints for " + shown(service) + " have no ready addresses with port name \"" + std::string{port_name} + "\""};
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ using apiservice_availability::Availability;
 /// A group and version that another server answers for, as it is known at one moment. Does not change.
 struct AggregatedVersion {
   AggregatedApi api;
-  std::shared_ptr<HttpClient> client;              ///< nullptr: there is no address, for which `availability` has the cause
-  std::optional<Availability> availability;        ///< nullopt: nothing is observed yet
-  std::shared_ptr<const Value> resources;          ///< of its discovery, as last observed; nullptr: never
-  std::shared_ptr<const RemoteOpenApi> openapi;    ///< nullptr: none was observed
+  std::shared_ptr<HttpClient> client;        ///< nullptr: there is no address, for which `availability` has the cause
+  std::optional<Availability> availability;  ///< nullopt: nothing is observed yet
+  std::shared_ptr<const Value> resources;    ///< of its discovery, as last observed; nullptr: never
+  std::shared_ptr<const RemoteOpenApi> openapi;  ///< nullptr: none was observed
 
   /// Requests that its server has not answered yet. Shared by all moments.
   std::shared_ptr<std::atomic<int>> in_flight = std::make_shared<std::atomic<int>>(0);

@@ -20,7 +20,7 @@ using apiservice_availability::kApiServices;
 constexpr Millis kProbeEvery{30'000};
 constexpr Millis kSecondLookAfter{500};
 constexpr size_t kMostStreams = 1000;  // watches of one server
-constexpr int kMostDoublings = 5;  // of a second: 32 s, which kProbeEvery cuts
+constexpr int kMostDoublings = 5;      // of a second: 32 s, which kProbeEvery cuts
 
 /// A server that has just answered is not given up for one failure.
 Millis pause_after(int failures, bool still_available) {
@@ -30,9 +30,8 @@ Millis pause_after(int failures, bool still_available) {
 }
 
 bool is_served_here(const Kinds& kinds, const AggregatedApi& api) {
-  return std::ranges::any_of(kinds.all(), [&](const auto& kind) {
-    return kind->group == api.group && kind->version == api.version;
-  });
+  return std::ranges::any_of(
+      kinds.all(), [&](const auto& kind) { return kind->group == api.group && kind->version == api.version; });
 }
 
 /// The same server, trusted in the same way.
@@ -50,16 +49,16 @@ struct Aggregation::Impl : std::enable_shared_from_this<Aggregation::Impl> {
   struct Entry {
     AggregatedApi api;
     ServiceAddresses addresses;
-    size_t address = 0;         // of `addresses`, the one in use
-    uint64_t target = 0;        // another number when another server may answer
+    size_t address = 0;   // of `addresses`, the one in use
+    uint64_t target = 0;  // another number when another server may answer
     std::shared_ptr<HttpClient> client;
     std::optional<Availability> observed;
     std::shared_ptr<const Value> resources;
     std::shared_ptr<const RemoteOpenApi> openapi;
-    std::string openapi_path;   // that `openapi` was read from
-    uint64_t probing = 0;       // the target of the probe under way; 0: none is
-    int failures = 0;           // in a row
-    uint64_t timer = 0;         // the number of the timer that counts
+    std::string openapi_path;  // that `openapi` was read from
+    uint64_t probing = 0;      // the target of the probe under way; 0: none is
+    int failures = 0;          // in a row
+    uint64_t timer = 0;        // the number of the timer that counts
     bool served_here = false;
     std::shared_ptr<std::atomic<int>> in_flight = std::make_shared<std::atomic<int>>(0);
   };
@@ -77,11 +76,11 @@ struct Aggregation::Impl : std::enable_shared_from_this<Aggregation::Impl> {
   const Options options;
   std::atomic<bool> stopped{false};
   uint64_t counter = 0;
-  std::map<std::string, Entry> entries;  // by name
+  std::map<std::string, Entry> entries;                                     // by name
   std::map<std::string, std::pair<std::string, Value>, std::less<>> local;  // group and spec, by name
   std::shared_ptr<const Kinds> kinds;
-  std::shared_ptr<IoThreads> io;      // made for the first server
-  std::unique_ptr<Workers> readers;   // of answers; the same
+  std::shared_ptr<IoThreads> io;     // made for the first server
+  std::unique_ptr<Workers> readers;  // of answers; the same
 
   mutable std::mutex mutex;
   std::shared_ptr<const AggregatedVersions> published = std::make_shared<const AggregatedVersions>();
@@ -207,14 +206,14 @@ void Aggregation::Impl::probed(const std::string& name, uint64_t target, const P
 
 void Aggregation::Impl::probe_later(Entry& entry, bool still_available) {
   entry.timer = ++counter;
-  options.executor->post_after(
-      pause_after(entry.failures, still_available),
-      [weak = weak_from_this(), name = entry.api.name, timer = entry.timer] {
-        const auto self = weak.lock();
-        if (self == nullptr) return;
-        const auto found = self->entries.find(name);
-        if (found != self->entries.end() && found->second.timer == timer) self->probe(found->second);
-      });
+  options.executor->post_after(pause_after(entry.failures, still_available),
+                               [weak = weak_from_this(), name = entry.api.name, timer = entry.timer] {
+                                 const auto self = weak.lock();
+                                 if (self == nullptr) return;
+                                 const auto found = self->entries.find(name);
+                                 if (found != self->entries.end() && found->second.timer == timer)
+                                   self->probe(found->second);
+                               });
 }
 
 /// A definition may have taken over a group and version, or given it up. True: it has.
@@ -251,8 +250,8 @@ void Aggregation::Impl::publish() {
   }
   for (const auto& [name, entry] : entries) {
     if (entry.served_here) continue;
-    next->versions.push_back({entry.api, entry.client, availability_of(entry), entry.resources, entry.openapi,
-                              entry.in_flight});
+    next->versions.push_back(
+        {entry.api, entry.client, availability_of(entry), entry.resources, entry.openapi, entry.in_flight});
   }
   std::ranges::stable_sort(next->versions, [](const AggregatedVersion& a, const AggregatedVersion& b) {
     if (a.api.group_priority != b.api.group_priority) return a.api.group_priority > b.api.group_priority;

@@ -14,9 +14,9 @@
 namespace shiplog::api {
 
 /// The APIServices that name a Service: where their servers are, whether they answer, and what they serve. Each server
-/// is asked for its discovery when its APIService or its Service changes, every 30 s, and while it fails after 1 s, 2 s,
-/// 4 s and so on. One question to a server is under way at a time, for 5 s at most; what it answers is read on a thread
-/// of its own. So a server that hangs, or answers with garbage, delays no other and nothing else.
+/// is asked for its discovery when its APIService or its Service changes, every 30 s, and while it fails after 1 s, 2
+/// s, 4 s and so on. One question to a server is under way at a time, for 5 s at most; what it answers is read on a
+/// thread of its own. So a server that hangs, or answers with garbage, delays no other and nothing else.
 ///
 /// A group and version that is served here is never another server's, whatever APIServices there are.
 /// Threads: load() and on_folded() on the executor; the rest on any.

@@ -1,11 +1,10 @@
-#include "services/api/aggregation/aggregated_api.h"
-
 #include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "events/base/base64.h"
+#include "services/api/aggregation/aggregated_api.h"
 #include "services/api/aggregation/aggregated_versions.h"
 #include "services/api/aggregation/front_proxy.h"
 #include "services/api/aggregation/remote_discovery.h"
@@ -181,7 +180,9 @@ TEST(RemoteOpenApi, ADefinitionOfATakenNameGetsAnother) {
 }
 
 TEST(FrontProxy, TheUserReplacesWhatTheClientClaims) {
-  HttpHeaders headers{{"x-remote-user", "root"}, {"X-REMOTE-GROUP", "system:masters"}, {"X-Remote-Extra-scopes", "all"},
+  HttpHeaders headers{{"x-remote-user", "root"},
+                      {"X-REMOTE-GROUP", "system:masters"},
+                      {"X-Remote-Extra-scopes", "all"},
                       {"Accept", "application/json"}};
   User user;
   user.name = "ann";

@@ -26,19 +26,18 @@ void get(const std::shared_ptr<HttpClient>& client, const std::string& path, siz
   request.target = path;
   request.headers.add("Accept", "application/json");
   set_remote_user(request.headers, aggregator_user());
-  client->request(
-      std::move(request), kLongestAnswer,
-      [client, read, then = std::move(then)](Result<HttpResponse> response) {
-        read([then, response = std::move(response)]() mutable {
-          if (!response) return then(response.error());
-          HttpResponse& answer = response.value();
-          if (answer.status == 200) return then(std::move(answer.body));
-          then(Error{answer.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                     "the answer is " + std::to_string(answer.status) + " " + reason_phrase(answer.status) + ": " +
-                         printable(answer.body, kMostShownBytes)});
-        });
-      },
-      {.max_response_bytes = most_bytes});
+  client->request(std::move(request), kLongestAnswer,
+                  [client, read, then = std::move(then)](Result<HttpResponse> response) {
+                    read([then, response = std::move(response)]() mutable {
+                      if (!response) return then(response.error());
+                      HttpResponse& answer = response.value();
+                      if (answer.status == 200) return then(std::move(answer.body));
+                      then(Error{answer.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+                                 "the answer is " + std::to_string(answer.status) + " " + reason_phrase(answer.status) +
+                                     ": " + printable(answer.body, kMostShownBytes)});
+                    });
+                  },
+                  {.max_response_bytes = most_bytes});
 }
 
 using Report = std::function<void(ProbeResult)>;
@@ -94,9 +93,9 @@ void probe_server(const ProbeQuestion& question, const Read& read, Report report
         result.resources = body ? read_resource_list(body.value(), question.api.group, question.api.version)
                                 : Result<Value>{body.error()};
         if (!*result.resources) {
-          result.resources = Result<Value>{Error{ErrorCode::kUnavailable,
-                                                 "failing or missing response from " + question.client->name() + path +
-                                                     ": " + result.resources->error().message}};
+          result.resources = Result<Value>{Error{ErrorCode::kUnavailable, "failing or missing response from " +
+                                                                              question.client->name() + path + ": " +
+                                                                              result.resources->error().message}};
           result.last = true;
         }
         const bool ask_on = !result.last;

@@ -21,7 +21,7 @@ struct ProbeQuestion {
 
 /// What a probe has found out so far: first the resources, then maybe the OpenAPI document.
 struct ProbeResult {
-  std::optional<Result<Value>> resources;  ///< nullopt: they were reported before
+  std::optional<Result<Value>> resources;                       ///< nullopt: they were reported before
   std::optional<std::shared_ptr<const RemoteOpenApi>> openapi;  ///< nullopt: as before
   std::string openapi_path;
   bool last = false;  ///< the probe has ended

@@ -11,7 +11,7 @@ namespace shiplog::api {
 namespace {
 
 constexpr size_t kMostResources = 5000;
-constexpr size_t kMostWords = 100;     // verbs, short names and categories of one resource
+constexpr size_t kMostWords = 100;  // verbs, short names and categories of one resource
 constexpr size_t kLongestWord = 253;
 
 /// What names and verbs consist of; a slash where `path`: "pods/status".

@@ -88,7 +88,8 @@ class Cleaner {
   Value schema(const Value& from) const {
     if (const Value* reference = from.find("$ref")) {
       const std::string_view text = reference->as_string();
-      const bool known = text.starts_with(kReference) && swagger_["definitions"].contains(text.substr(kReference.size()));
+      const bool known =
+          text.starts_with(kReference) && swagger_["definitions"].contains(text.substr(kReference.size()));
       return known ? Value::object({{"$ref", *reference}}) : Value::object();
     }
     Value to = from.is_object() ? from : Value::object();

@@ -26,7 +26,7 @@ constexpr Millis kLinger{60'000};
 constexpr int kMostInFlight = 500;
 
 /// Statements about the client that only the server before the other one may make, and its relation to this server.
-constexpr std::array<std::string_view, 7> kNotPassedOn = {"authorization", "forwarded", "x-real-ip", "via",
+constexpr std::array<std::string_view, 7> kNotPassedOn = {"authorization", "forwarded",   "x-real-ip", "via",
                                                           "audit-id",      "traceparent", "tracestate"};
 constexpr std::array<std::string_view, 3> kNotPassedBack = {"audit-id", "date", "strict-transport-security"};
 
@@ -119,12 +119,11 @@ void answer_upgrade(const ForwardedPtr& forwarded, HttpClient::Upgraded upgraded
   const auto after_linger = [server = forwarded->server](std::function<void()> work) {
     server->options.record->replica().executor().post_after(kLinger, std::move(work));
   };
-  writer.upgrade(std::move(headers).value(),
-                 [other = std::move(upgraded.stream), forwarded,
-                  after_linger](const Result<std::shared_ptr<ByteStream>>& client) {
-                   if (!client) return other->close();
-                   relay_bytes(client.value(), other, after_linger);
-                 });
+  writer.upgrade(std::move(headers).value(), [other = std::move(upgraded.stream), forwarded,
+                                              after_linger](const Result<std::shared_ptr<ByteStream>>& client) {
+    if (!client) return other->close();
+    relay_bytes(client.value(), other, after_linger);
+  });
 }
 
 void send(const ForwardedPtr& forwarded, HttpRequest request, std::shared_ptr<Place> place) {
@@ -162,9 +161,9 @@ void forward_request(const ServerPtr& server, const RequestContextPtr& context, 
       std::make_shared<const Forwarded>(Forwarded{server, context, version, upgrade_protocol(context->request)});
   auto place = std::make_shared<Place>(version.in_flight);
   if (place->beyond(kMostInFlight)) {
-    return unreached(forwarded, Error{ErrorCode::kTooManyRequests,
-                                      "its server has not answered " + std::to_string(kMostInFlight) +
-                                          " requests yet, please try again later"});
+    return unreached(forwarded,
+                     Error{ErrorCode::kTooManyRequests, "its server has not answered " + std::to_string(kMostInFlight) +
+                                                            " requests yet, please try again later"});
   }
   HttpRequest request;
   request.method = context->request.method;

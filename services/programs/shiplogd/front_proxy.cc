@@ -25,9 +25,10 @@ Result<std::string> option_file(const char* option, const std::string& path) {
 
 Result<FrontProxy> from_files(const FrontProxyOptions& options) {
   if (options.client_certificate_file.empty() || options.client_key_file.empty() || options.authority_file.empty()) {
-    return Error{ErrorCode::kInvalid,
-                 "--proxy-client-cert-file, --proxy-client-key-file and --requestheader-client-ca-file belong together: "
-                 "aggregated servers trust the certificate by the authority that signed it; give all of them, or none"};
+    return Error{
+        ErrorCode::kInvalid,
+        "--proxy-client-cert-file, --proxy-client-key-file and --requestheader-client-ca-file belong together: "
+        "aggregated servers trust the certificate by the authority that signed it; give all of them, or none"};
   }
   FrontProxy proxy;
   SHIPLOG_TRY(proxy.client.certificate_pem, option_file("--proxy-client-cert-file", options.client_certificate_file));
@@ -73,15 +74,18 @@ Result<FrontProxy> load_front_proxy(const FrontProxyOptions& options, const std:
     return from_files(options);
   }
   if (!options.allowed_names.empty()) {
-    return Error{ErrorCode::kInvalid,
-                 "--requestheader-allowed-names is about the certificate in --proxy-client-cert-file, which is missing"};
+    return Error{
+        ErrorCode::kInvalid,
+        "--requestheader-allowed-names is about the certificate in --proxy-client-cert-file, which is missing"};
   }
   const UtcMillis now = SystemClock{}.now();
   const std::string pki = folder + "/pki";
   FrontProxy proxy;
   // An authority of its own: what it signs may speak for any user.
-  SHIPLOG_TRY(const KeyPair authority, load_or_create_authority(pki + "/front-proxy-ca", "shiplog-front-proxy-ca", now));
-  SHIPLOG_TRY(proxy.client, load_or_create_client_certificate(pki + "/front-proxy-client", authority, kCommonName, {}, now));
+  SHIPLOG_TRY(const KeyPair authority,
+              load_or_create_authority(pki + "/front-proxy-ca", "shiplog-front-proxy-ca", now));
+  SHIPLOG_TRY(proxy.client,
+              load_or_create_client_certificate(pki + "/front-proxy-client", authority, kCommonName, {}, now));
   proxy.authority_pem = authority.certificate_pem;
   proxy.allowed_names = {kCommonName};
   return proxy;

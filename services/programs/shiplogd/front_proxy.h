@@ -30,7 +30,8 @@ struct FrontProxy {
 };
 
 /// From the files that the options name; without them from `<folder>/pki`, where an authority and a certificate of its
-/// own are made. Errors: kInvalid, options that do not belong together; kIo and kBadRequest, naming the file.
+/// own are made; the folder exists. Errors: kInvalid, options that do not belong together; kIo and kBadRequest, naming
+/// the file.
 Result<FrontProxy> load_front_proxy(const FrontProxyOptions& options, const std::string& folder);
 
 /// Keeps the ConfigMap extension-apiserver-authentication of kube-system, in which aggregated servers look up whom they

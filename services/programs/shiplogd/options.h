@@ -61,7 +61,7 @@ struct ServeOptions {
   std::vector<std::string> names;  ///< more names and addresses for the server's certificate
   std::string advertise_address;   ///< of the Service "kubernetes"; empty: found out
   FrontProxyOptions front_proxy;
-  bool anonymous = false;          ///< requests without credentials are system:anonymous's
+  bool anonymous = false;  ///< requests without credentials are system:anonymous's
   /// Gates that this process sets; the others stay as the journal has them.
   std::vector<std::pair<std::string, bool>> feature_gates;
   /// Options of the fleet that this process sets; the others stay as the journal has them.

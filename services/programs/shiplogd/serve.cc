@@ -219,12 +219,12 @@ class ControlPlane {
     record_->replica().add_observer(decision_metrics_);
     record_->replica().add_observer(webhooks_);
     if (serves_api()) {
-      aggregation_ = std::make_unique<api::Aggregation>(
-          api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
-                                    .executor = &loop_,
-                                    .proxy_client = front_proxy_.client,
-                                    .denied_networks = options_.denied_networks,
-                                    .user_agent = kUserAgent});
+      aggregation_ =
+          std::make_unique<api::Aggregation>(api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
+                                                                       .executor = &loop_,
+                                                                       .proxy_client = front_proxy_.client,
+                                                                       .denied_networks = options_.denied_networks,
+                                                                       .user_agent = kUserAgent});
       record_->replica().add_observer(*aggregation_);
     }
     upkeep_->observe(*record_, *ephemera_, loop_);
@@ -588,7 +588,7 @@ class ControlPlane {
   ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
-  Identity identity_;      ///< of the process that serves the API, as the next one
+  Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
   std::shared_ptr<IoThreads> proxy_io_;
   MemberClients proxied_members_;
