@@ -68,7 +68,8 @@ TEST_F(ClusterProxy, KubectlWorksThroughIt_1_16_2) {
 }
 
 TEST_F(ClusterProxy, WatchesStream) {
-  const auto watch = fleet_.api().watch(proxy("m1", kMaps + "?watch=true"));
+  const ApiClient api = fleet_.api();
+  const auto watch = api.watch(proxy("m1", kMaps + "?watch=true"));
   fleet_.kubectl_ok({"apply", "-f", "-"}, config_map("seen"), "m1");
   EXPECT_TRUE(eventually([&] {
     for (const Value& event : watch->events()) {

@@ -147,6 +147,7 @@ awaitable<StageResult<User>> requester(const Server& server, RequestContext& dra
     if (!begun) co_return std::move(begun).error();
   }
   if (known || !user) co_return user;
+  draft.user = user.value();  // whose refused impersonation is recorded
   StageResult<User> acting = Error{};
   if (server.options.access_webhook == nullptr) {
     acting = impersonate(server, user.value(), draft.request);
