@@ -15,7 +15,7 @@ struct ReadHandlers {
   /// get, list and watch.
   std::function<void(const RequestContextPtr&)> read;
   /// log, exec, attach and portforward of a pod, if the server has ServerOptions::pod_actions.
-  std::function<void(const RequestContextPtr&)> pod_action;
+  std::function<void(const RequestContextPtr&)> pod_action = {};
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.
