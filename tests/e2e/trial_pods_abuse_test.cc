@@ -111,7 +111,7 @@ TEST_F(TrialPodsAbuse, GiantFramesAndHeadersAreRefused) {
   send(frame, std::string{"\x80\x03\x00\x01\x00\xff\xff\xff", 8});
   all(frame);
   const Stream bomb = spdy(kExec, "v4.channel.k8s.io");
-  spdy::FrameWriter writer;
+  spdy::SpdyWriter writer;
   send(bomb, writer.syn_stream(1, {{"streamtype", std::string(4 << 20, 'a')}}));
   all(bomb);
   expect_it_serves();
@@ -119,7 +119,7 @@ TEST_F(TrialPodsAbuse, GiantFramesAndHeadersAreRefused) {
 
 TEST_F(TrialPodsAbuse, ThousandsOfStreamsAreRefused) {
   const Stream forward = spdy("portforward", "portforward.k8s.io");
-  spdy::FrameWriter writer;
+  spdy::SpdyWriter writer;
   for (uint32_t id = 1; id < 20'000; id += 2) {
     send(forward, writer.syn_stream(id, {{"streamtype", "error"}, {"port", "80"}, {"requestid", std::to_string(id)}}));
   }

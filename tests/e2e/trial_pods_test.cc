@@ -42,9 +42,9 @@ spec: {containers: [{name: a, image: nginx}, {name: b, image: "fail/image"}]}
 )";
 
 /// What newer kubectl does by default, and what older ones do.
-enum class Transport { kWebSocket, kSpdy };
+enum class StreamProtocol { kWebSocket, kSpdy };
 
-class TrialPods : public ::testing::TestWithParam<Transport> {
+class TrialPods : public ::testing::TestWithParam<StreamProtocol> {
  protected:
   TrialPods() {
     fleet_.member("edge");
@@ -58,7 +58,7 @@ class TrialPods : public ::testing::TestWithParam<Transport> {
   }
 
   Environment transport() const {
-    const char* websocket = GetParam() == Transport::kWebSocket ? "true" : "false";
+    const char* websocket = GetParam() == StreamProtocol::kWebSocket ? "true" : "false";
     return {{"KUBECTL_REMOTE_COMMAND_WEBSOCKETS", websocket}, {"KUBECTL_PORT_FORWARD_WEBSOCKETS", websocket}};
   }
   Ran kubectl(std::vector<std::string> words, const std::string& input = {}) {
@@ -76,8 +76,10 @@ class TrialPods : public ::testing::TestWithParam<Transport> {
   Fleet fleet_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Over, TrialPods, ::testing::Values(Transport::kWebSocket, Transport::kSpdy),
-                         [](const auto& tested) { return tested.param == Transport::kSpdy ? "Spdy" : "WebSocket"; });
+INSTANTIATE_TEST_SUITE_P(Over, TrialPods, ::testing::Values(StreamProtocol::kWebSocket, StreamProtocol::kSpdy),
+                         [](const auto& tested) {
+                           return tested.param == StreamProtocol::kSpdy ? "Spdy" : "WebSocket";
+                         });
 
 TEST_P(TrialPods, ExecCarriesInputOutputAndExitCodes) {
   Ran ran = kubectl({"exec", "web", "--", "echo", "hello"});
@@ -179,7 +181,7 @@ TEST_P(TrialPods, OnlyThoseWhoMayCreateAnExecRunCommands) {
 }
 
 class TrialLogs : public TrialPods {};
-INSTANTIATE_TEST_SUITE_P(Once, TrialLogs, ::testing::Values(Transport::kWebSocket));
+INSTANTIATE_TEST_SUITE_P(Once, TrialLogs, ::testing::Values(StreamProtocol::kWebSocket));
 
 TEST_P(TrialLogs, TakeAllFlags) {
   Ran ran = kubectl({"logs", "web"});

@@ -14,13 +14,13 @@ namespace shiplog {
 namespace {
 
 /// What a reader makes of bytes that arrive in pieces: all payload, and the message of the error, if there is one.
-struct Read {
+struct ReadBack {
   std::string payload;
   std::string error;
-  bool operator==(const Read&) const = default;
+  bool operator==(const ReadBack&) const = default;
 };
 
-void note(Read& read, const spdy::Frame& frame) {
+void note(ReadBack& read, const spdy::Frame& frame) {
   if (const auto* data = std::get_if<spdy::Data>(&frame)) {
     read.payload += data->bytes;
     if (data->fin) read.payload += "(fin " + std::to_string(data->stream) + ")";
@@ -35,15 +35,15 @@ void note(Read& read, const spdy::Frame& frame) {
   }
 }
 
-void note(Read& read, const websocket::Message& message) {
+void note(ReadBack& read, const websocket::WebSocketMessage& message) {
   read.payload += std::to_string(static_cast<int>(message.opcode)) + message.payload;
 }
 
-void note(Read& read, const member::TarEntry& entry) { read.payload += entry.name + "\n" + entry.content; }
+void note(ReadBack& read, const member::TarEntry& entry) { read.payload += entry.name + "\n" + entry.content; }
 
 template <class Reader>
-Read read_in_pieces(Reader reader, std::string_view bytes, size_t piece) {
-  Read read;
+ReadBack read_in_pieces(Reader reader, std::string_view bytes, size_t piece) {
+  ReadBack read;
   for (size_t begin = 0; begin < bytes.size(); begin += piece) {
     reader->feed(bytes.substr(begin, piece));
     while (true) {
@@ -62,7 +62,7 @@ Read read_in_pieces(Reader reader, std::string_view bytes, size_t piece) {
 
 template <class Make>
 void check_reader(Make make, std::string_view bytes) {
-  const Read whole = read_in_pieces(make(), bytes, bytes.size() + 1);
+  const ReadBack whole = read_in_pieces(make(), bytes, bytes.size() + 1);
   SHIPLOG_CHECK(whole == read_in_pieces(make(), bytes, 1), "how bytes are cut does not matter");
 }
 
@@ -74,9 +74,9 @@ SHIPLOG_FUZZ_TARGET(streams) {
   const std::string_view bytes = std::string_view{input}.substr(1);
   switch (input.front()) {
     case 's':
-      return check_reader([] { return std::make_unique<spdy::FrameReader>(); }, bytes);
+      return check_reader([] { return std::make_unique<spdy::SpdyReader>(); }, bytes);
     case 'w':
-      return check_reader([] { return std::make_unique<websocket::FrameReader>(1024); }, bytes);
+      return check_reader([] { return std::make_unique<websocket::MessageReader>(1024); }, bytes);
     case 't':
       return check_reader([] { return std::make_unique<member::TarReader>(4096); }, bytes);
     default: {

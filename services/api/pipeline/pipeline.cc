@@ -12,7 +12,7 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
-#include "services/api/pod_actions.h"
+#include "services/api/pod_subresources.h"
 #include "services/api/proxied_request.h"
 #include "services/runtime/log.h"
 

@@ -19,7 +19,7 @@ struct ReadHandlers {
   /// Paths below clusters/NAME/proxy; empty: there is no cluster proxy.
   std::function<void(const RequestContextPtr&)> proxy;
   /// log, exec, attach and portforward of a pod, if the server has ServerOptions::pod_actions.
-  std::function<void(const RequestContextPtr&)> pod_action;
+  std::function<void(const RequestContextPtr&)> pod_action = {};
 };
 
 /// The life of every request; that of a write as a whole. Threads: any.

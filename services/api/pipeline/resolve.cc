@@ -5,7 +5,7 @@
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/stages.h"
-#include "services/api/pod_actions.h"
+#include "services/api/pod_subresources.h"
 
 namespace shiplog::api {
 namespace {

@@ -12,7 +12,7 @@ constexpr uint32_t kStreamMask = 0x7fffffffU;
 constexpr uint8_t kFin = 1;
 constexpr size_t kHeadBytes = 8;
 
-enum class Type : uint16_t {
+enum class ControlType : uint16_t {
   kSynStream = 1,
   kSynReply = 2,
   kRstStream = 3,
@@ -36,7 +36,7 @@ void append_number(std::string& to, uint32_t number) {
     to += static_cast<char>((number >> static_cast<unsigned>(shift)) & 0xffU);
 }
 
-std::string control_frame(Type type, uint8_t flags, std::string_view body) {
+std::string control_frame(ControlType type, uint8_t flags, std::string_view body) {
   std::string bytes;
   bytes.reserve(kHeadBytes + body.size());
   append_number(bytes, kControlBit | uint32_t{kVersion} << 16U | static_cast<uint32_t>(type));
@@ -45,19 +45,19 @@ std::string control_frame(Type type, uint8_t flags, std::string_view body) {
 }
 
 /// How many bytes precede a frame's header block, or how many it has in all.
-size_t fixed_bytes(Type type) {
+size_t fixed_bytes(ControlType type) {
   switch (type) {
-    case Type::kSynStream:
+    case ControlType::kSynStream:
       return 10;
-    case Type::kSynReply:
-    case Type::kHeaders:
-    case Type::kPing:
+    case ControlType::kSynReply:
+    case ControlType::kHeaders:
+    case ControlType::kPing:
       return 4;
-    case Type::kRstStream:
-    case Type::kGoAway:
+    case ControlType::kRstStream:
+    case ControlType::kGoAway:
       return 8;
-    case Type::kSettings:
-    case Type::kWindowUpdate:
+    case ControlType::kSettings:
+    case ControlType::kWindowUpdate:
       break;
   }
   return 0;
@@ -67,12 +67,12 @@ bool is_known(uint16_t type) { return (type >= 1 && type <= 4) || (type >= 6 && 
 
 }  // namespace
 
-void FrameReader::feed(std::string_view bytes) {
+void SpdyReader::feed(std::string_view bytes) {
   input_.erase(0, std::exchange(read_, 0));
   input_.append(bytes);
 }
 
-std::optional<Frame> FrameReader::rest_of_data() {
+std::optional<Frame> SpdyReader::rest_of_data() {
   const size_t taken = std::min<size_t>(data_left_, input_.size() - read_);
   if (taken == 0 && data_left_ > 0) return std::nullopt;
   Data data{data_stream_, false, input_.substr(read_, taken)};
@@ -85,7 +85,7 @@ std::optional<Frame> FrameReader::rest_of_data() {
   return Frame{std::move(data)};
 }
 
-Result<std::optional<Frame>> FrameReader::next() {
+Result<std::optional<Frame>> SpdyReader::next() {
   const std::optional<Frame> incomplete;
   while (true) {
     if (in_data_) return rest_of_data();
@@ -117,54 +117,54 @@ Result<std::optional<Frame>> FrameReader::next() {
   }
 }
 
-Result<std::optional<Frame>> FrameReader::control(uint16_t number, uint8_t flags, std::string_view body) {
+Result<std::optional<Frame>> SpdyReader::control(uint16_t number, uint8_t flags, std::string_view body) {
   const std::optional<Frame> nothing;
   if (!is_known(number)) return nothing;
-  const auto type = static_cast<Type>(number);
+  const auto type = static_cast<ControlType>(number);
   if (body.size() < fixed_bytes(type)) return broken("a control frame is too short for its type");
   const uint32_t stream = body.size() < 4 ? 0 : number_at(body, 0) & kStreamMask;
   const bool fin = (flags & kFin) != 0;
   const std::string_view block = body.substr(fixed_bytes(type));
   switch (type) {
-    case Type::kSynStream:
-    case Type::kSynReply:
-    case Type::kHeaders: {
+    case ControlType::kSynStream:
+    case ControlType::kSynReply:
+    case ControlType::kHeaders: {
       SHIPLOG_TRY(HttpHeaders headers, inflater_.inflate(block));
       if (stream == 0) return broken("a frame of stream 0");
-      if (type == Type::kSynStream) return std::optional<Frame>{SynStream{stream, fin, std::move(headers)}};
-      if (type == Type::kSynReply) return std::optional<Frame>{SynReply{stream, fin, std::move(headers)}};
+      if (type == ControlType::kSynStream) return std::optional<Frame>{SynStream{stream, fin, std::move(headers)}};
+      if (type == ControlType::kSynReply) return std::optional<Frame>{SynReply{stream, fin, std::move(headers)}};
       return std::optional<Frame>{ExtraHeaders{stream, fin, std::move(headers)}};
     }
-    case Type::kRstStream:
+    case ControlType::kRstStream:
       return std::optional<Frame>{RstStream{stream, number_at(body, 4)}};
-    case Type::kPing:
+    case ControlType::kPing:
       return std::optional<Frame>{Ping{number_at(body, 0)}};
-    case Type::kGoAway:
+    case ControlType::kGoAway:
       return std::optional<Frame>{GoAway{stream, number_at(body, 4)}};
-    case Type::kSettings:
-    case Type::kWindowUpdate:
+    case ControlType::kSettings:
+    case ControlType::kWindowUpdate:
       break;
   }
   return nothing;
 }
 
-std::string FrameWriter::syn_stream(uint32_t stream, const HttpHeaders& headers, bool fin) {
+std::string SpdyWriter::syn_stream(uint32_t stream, const HttpHeaders& headers, bool fin) {
   std::string body;
   append_number(body, stream);
   append_number(body, 0);  // associated with no other stream
   body.append(2, '\0');    // priority and slot
   body += deflater_.deflate(headers);
-  return control_frame(Type::kSynStream, fin ? kFin : 0, body);
+  return control_frame(ControlType::kSynStream, fin ? kFin : 0, body);
 }
 
-std::string FrameWriter::syn_reply(uint32_t stream, const HttpHeaders& headers, bool fin) {
+std::string SpdyWriter::syn_reply(uint32_t stream, const HttpHeaders& headers, bool fin) {
   std::string body;
   append_number(body, stream);
   body += deflater_.deflate(headers);
-  return control_frame(Type::kSynReply, fin ? kFin : 0, body);
+  return control_frame(ControlType::kSynReply, fin ? kFin : 0, body);
 }
 
-std::string FrameWriter::data(uint32_t stream, std::string_view bytes, bool fin) {
+std::string SpdyWriter::data(uint32_t stream, std::string_view bytes, bool fin) {
   std::string frame;
   frame.reserve(kHeadBytes + bytes.size());
   append_number(frame, stream);
@@ -172,24 +172,24 @@ std::string FrameWriter::data(uint32_t stream, std::string_view bytes, bool fin)
   return frame.append(bytes);
 }
 
-std::string FrameWriter::rst_stream(uint32_t stream, ResetStatus status) {
+std::string SpdyWriter::rst_stream(uint32_t stream, ResetStatus status) {
   std::string body;
   append_number(body, stream);
   append_number(body, static_cast<uint32_t>(status));
-  return control_frame(Type::kRstStream, 0, body);
+  return control_frame(ControlType::kRstStream, 0, body);
 }
 
-std::string FrameWriter::ping(uint32_t id) {
+std::string SpdyWriter::ping(uint32_t id) {
   std::string body;
   append_number(body, id);
-  return control_frame(Type::kPing, 0, body);
+  return control_frame(ControlType::kPing, 0, body);
 }
 
-std::string FrameWriter::go_away(uint32_t last_stream, GoAwayStatus status) {
+std::string SpdyWriter::go_away(uint32_t last_stream, GoAwayStatus status) {
   std::string body;
   append_number(body, last_stream);
   append_number(body, static_cast<uint32_t>(status));
-  return control_frame(Type::kGoAway, 0, body);
+  return control_frame(ControlType::kGoAway, 0, body);
 }
 
 }  // namespace shiplog::spdy

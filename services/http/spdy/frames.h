@@ -57,7 +57,7 @@ using Frame = std::variant<SynStream, SynReply, ExtraHeaders, RstStream, Ping, G
 
 /// Bytes of a peer into frames. DATA frames are passed on as they arrive, so their length takes no memory.
 /// After an error nothing more can be read: the header blocks of a connection depend on each other.
-class FrameReader {
+class SpdyReader {
  public:
   static constexpr size_t kLongestControlFrame = 64 * 1024;
 
@@ -80,7 +80,7 @@ class FrameReader {
 };
 
 /// Frames into bytes, in the order in which they are sent.
-class FrameWriter {
+class SpdyWriter {
  public:
   std::string syn_stream(uint32_t stream, const HttpHeaders& headers, bool fin = false);
   std::string syn_reply(uint32_t stream, const HttpHeaders& headers, bool fin = false);

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<Frame> all_frames(FrameReader& reader) {
+std::vector<Frame> all_frames(SpdyReader& reader) {
   std::vector<Frame> frames;
   while (true) {
     auto next = reader.next();
@@ -32,7 +32,7 @@ std::string syn_stream(std::string_view block) {
 }
 
 Error failure_of(std::string_view bytes) {
-  FrameReader reader;
+  SpdyReader reader;
   reader.feed(bytes);
   for (int count = 0; count < 100; ++count) {
     auto next = reader.next();
@@ -42,8 +42,8 @@ Error failure_of(std::string_view bytes) {
 }
 
 TEST(SpdyFrames, HeadersOfSeveralFramesShareOneZlibStream) {
-  FrameWriter writer;
-  FrameReader reader;
+  SpdyWriter writer;
+  SpdyReader reader;
   const HttpHeaders headers{{"streamType", "stdin"}, {"x", "1"}, {"x", "2"}};
   const std::string first = writer.syn_stream(1, headers);
   const std::string second = writer.syn_stream(3, headers, true);
@@ -61,8 +61,8 @@ TEST(SpdyFrames, HeadersOfSeveralFramesShareOneZlibStream) {
 }
 
 TEST(SpdyFrames, AReplyWithoutHeadersIsReadBack) {
-  FrameWriter writer;
-  FrameReader reader;
+  SpdyWriter writer;
+  SpdyReader reader;
   reader.feed(writer.syn_reply(1, {}));
   const auto frames = all_frames(reader);
   ASSERT_EQ(frames.size(), 1U);
@@ -71,8 +71,8 @@ TEST(SpdyFrames, AReplyWithoutHeadersIsReadBack) {
 }
 
 TEST(SpdyFrames, DataIsPassedOnAsItArrives) {
-  FrameReader reader;
-  const std::string bytes = FrameWriter::data(5, std::string(1000, 'x'), true);
+  SpdyReader reader;
+  const std::string bytes = SpdyWriter::data(5, std::string(1000, 'x'), true);
   reader.feed(bytes.substr(0, 500));
   auto frames = all_frames(reader);
   ASSERT_EQ(frames.size(), 1U);
@@ -86,19 +86,19 @@ TEST(SpdyFrames, DataIsPassedOnAsItArrives) {
 }
 
 TEST(SpdyFrames, AnEmptyDataFrameWithFinEndsAStream) {
-  FrameReader reader;
-  reader.feed(FrameWriter::data(5, "", true));
+  SpdyReader reader;
+  reader.feed(SpdyWriter::data(5, "", true));
   const auto frames = all_frames(reader);
   ASSERT_EQ(frames.size(), 1U);
   EXPECT_TRUE(std::get<Data>(frames[0]).fin);
 }
 
 TEST(SpdyFrames, SettingsAndWindowUpdatesAreLeftOut) {
-  FrameReader reader;
+  SpdyReader reader;
   reader.feed(number(0x80030004) + number(4) + number(0));
   reader.feed(number(0x80030009) + number(8) + number(1) + number(100));
   reader.feed(number(0x800300aa) + number(3) + "abc");
-  reader.feed(FrameWriter::ping(7));
+  reader.feed(SpdyWriter::ping(7));
   const auto frames = all_frames(reader);
   ASSERT_EQ(frames.size(), 1U);
   EXPECT_EQ(std::get<Ping>(frames[0]).id, 7U);
@@ -113,33 +113,32 @@ TEST(SpdyFrames, RefusesWhatIsNoSpdy) {
 }
 
 TEST(SpdyFrames, AHeaderBlockThatGrowsIsRefused) {
-  FrameWriter writer;
+  SpdyWriter writer;
   // Some hundred bytes that decompress to more than is allowed.
   const std::string bomb = writer.syn_stream(1, {{"a", std::string(1 << 20, 'a')}});
-  ASSERT_LT(bomb.size(), FrameReader::kLongestControlFrame);
+  ASSERT_LT(bomb.size(), SpdyReader::kLongestControlFrame);
   EXPECT_EQ(failure_of(bomb).code, ErrorCode::kTooLarge);
 }
 
 TEST(SpdyFrames, TooManyHeadersAreRefused) {
   HttpHeaders headers;
   for (size_t index = 0; index <= HeaderInflater::kMostHeaders; ++index) headers.add("h" + std::to_string(index), "v");
-  EXPECT_EQ(failure_of(FrameWriter{}.syn_stream(1, headers)).code, ErrorCode::kTooLarge);
+  EXPECT_EQ(failure_of(SpdyWriter{}.syn_stream(1, headers)).code, ErrorCode::kTooLarge);
   HttpHeaders values;
   for (size_t index = 0; index <= HeaderInflater::kLongestBlock / 16; ++index) values.add("h", "");
-  EXPECT_EQ(failure_of(FrameWriter{}.syn_stream(1, values)).code, ErrorCode::kBadRequest);
+  EXPECT_EQ(failure_of(SpdyWriter{}.syn_stream(1, values)).code, ErrorCode::kBadRequest);
 }
 
 TEST(SpdyFrames, ACutOrChangedFrameNeverCrashes) {
-  FrameWriter writer;
+  SpdyWriter writer;
   const std::string whole = writer.syn_stream(1, {{"streamtype", "error"}, {"port", "80"}}) +
-                            FrameWriter::data(1, "some data", true) + FrameWriter::ping(1) +
-                            FrameWriter::rst_stream(1, ResetStatus::kCancel) +
-                            FrameWriter::go_away(1, GoAwayStatus::kOk);
+                            SpdyWriter::data(1, "some data", true) + SpdyWriter::ping(1) +
+                            SpdyWriter::rst_stream(1, ResetStatus::kCancel) + SpdyWriter::go_away(1, GoAwayStatus::kOk);
   for (size_t at = 0; at < whole.size(); ++at) {
     for (const int flip : {1, 0x80, 0xff}) {
       std::string changed = whole;
       changed[at] = static_cast<char>(changed[at] ^ flip);
-      FrameReader reader;
+      SpdyReader reader;
       reader.feed(changed);
       for (int count = 0; count < 100; ++count) {
         const auto next = reader.next();

@@ -15,13 +15,13 @@ Error closed() { return Error{ErrorCode::kUnavailable, "SPDY: the connection was
 
 // --- one stream ----------------------------------------------------------------------------------------------------
 
-void Stream::read(Received received) {
+void SpdyStream::read(Received received) {
   if (received_) return received(Error{ErrorCode::kInternal, "SPDY: a read of this stream is under way"});
   received_ = std::move(received);
   deliver();
 }
 
-void Stream::deliver() {
+void SpdyStream::deliver() {
   if (!received_) return;
   if (!held_.empty()) {
     std::string bytes = std::exchange(held_, {});
@@ -34,42 +34,43 @@ void Stream::deliver() {
   if (remote_done_) return std::exchange(received_, nullptr)(std::string{});
 }
 
-void Stream::write(std::string_view bytes, ByteStream::Done done) {
+void SpdyStream::write(std::string_view bytes, ByteStream::Done done) {
   const auto session = session_.lock();
   if (session == nullptr || session->ended_ || broken_ || local_done_) return done(closed());
-  session->bytes_->write(FrameWriter::data(id_, bytes, false), std::move(done));
+  session->bytes_->write(SpdyWriter::data(id_, bytes, false), std::move(done));
 }
 
-void Stream::finish() {
+void SpdyStream::finish() {
   const auto session = session_.lock();
   if (session == nullptr || broken_ || std::exchange(local_done_, true)) return;
-  session->send(FrameWriter::data(id_, {}, true));
+  session->send(SpdyWriter::data(id_, {}, true));
   if (remote_done_) session->drop(id_);
 }
 
-void Stream::reset(ResetStatus status) {
+void SpdyStream::reset(ResetStatus status) {
   const auto session = session_.lock();
   if (session == nullptr || std::exchange(broken_, true)) return;
-  session->send(FrameWriter::rst_stream(id_, status));
+  session->send(SpdyWriter::rst_stream(id_, status));
   session->drop(id_);
 }
 
 // --- the connection ------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Session> Session::start(std::shared_ptr<ByteStream> bytes, SessionLimits limits, OnStream on_stream,
-                                        OnEnd on_end) {
-  std::shared_ptr<Session> session{new Session{std::move(bytes), limits, std::move(on_stream), std::move(on_end)}};
+std::shared_ptr<SpdySession> SpdySession::start(std::shared_ptr<ByteStream> bytes, SessionLimits limits,
+                                                OnStream on_stream, OnEnd on_end) {
+  std::shared_ptr<SpdySession> session{
+      new SpdySession{std::move(bytes), limits, std::move(on_stream), std::move(on_end)}};
   session->read();
   return session;
 }
 
-void Session::close() {
+void SpdySession::close() {
   if (ended_) return;
-  bytes_->write(FrameWriter::go_away(last_stream_, GoAwayStatus::kOk), [](const Result<void>&) {});
+  bytes_->write(SpdyWriter::go_away(last_stream_, GoAwayStatus::kOk), [](const Result<void>&) {});
   end(closed());
 }
 
-void Session::read() {
+void SpdySession::read() {
   if (reading_ || ended_ || held_bytes_ > limits_.held_bytes || unsent_bytes_ > kMostUnsent) return;
   reading_ = true;
   bytes_->read([self = shared_from_this()](Result<std::string> bytes) {
@@ -82,12 +83,12 @@ void Session::read() {
   });
 }
 
-void Session::received(std::string_view bytes) {
+void SpdySession::received(std::string_view bytes) {
   reader_.feed(bytes);
   while (!ended_) {
     auto frame = reader_.next();
     if (!frame) {
-      bytes_->write(FrameWriter::go_away(last_stream_, GoAwayStatus::kProtocolError), [](const Result<void>&) {});
+      bytes_->write(SpdyWriter::go_away(last_stream_, GoAwayStatus::kProtocolError), [](const Result<void>&) {});
       return end(frame.error());
     }
     if (!frame.value()) return;
@@ -95,7 +96,7 @@ void Session::received(std::string_view bytes) {
   }
 }
 
-void Session::handle(Frame frame) {
+void SpdySession::handle(Frame frame) {
   if (auto* syn = std::get_if<SynStream>(&frame)) return open(std::move(*syn));
   if (auto* data = std::get_if<Data>(&frame)) return take(std::move(*data));
   if (const auto* reset = std::get_if<RstStream>(&frame)) return drop(reset->stream);
@@ -104,22 +105,22 @@ void Session::handle(Frame frame) {
     return;
   }
   if (const auto* ping = std::get_if<Ping>(&frame)) {
-    if (ping->id % 2 == 1) send(FrameWriter::ping(ping->id));  // even ones answer pings of a server
+    if (ping->id % 2 == 1) send(SpdyWriter::ping(ping->id));  // even ones answer pings of a server
     return;
   }
   if (std::holds_alternative<GoAway>(frame)) going_away_ = true;
   // A SYN_REPLY would answer a stream of the server, which opens none.
 }
 
-void Session::open(SynStream frame) {
+void SpdySession::open(SynStream frame) {
   if (frame.stream % 2 == 0 || frame.stream <= last_stream_) {
-    return send(FrameWriter::rst_stream(frame.stream, ResetStatus::kProtocolError));
+    return send(SpdyWriter::rst_stream(frame.stream, ResetStatus::kProtocolError));
   }
   last_stream_ = frame.stream;
   if (going_away_ || streams_.size() >= limits_.streams) {
-    return send(FrameWriter::rst_stream(frame.stream, ResetStatus::kRefusedStream));
+    return send(SpdyWriter::rst_stream(frame.stream, ResetStatus::kRefusedStream));
   }
-  auto stream = std::make_shared<Stream>(weak_from_this(), frame.stream, std::move(frame.headers));
+  auto stream = std::make_shared<SpdyStream>(weak_from_this(), frame.stream, std::move(frame.headers));
   stream->remote_done_ = frame.fin;
   streams_.emplace(frame.stream, stream);
   // Replied to first: what the stream is answered with must come after it.
@@ -128,7 +129,7 @@ void Session::open(SynStream frame) {
   if (!on_stream(stream)) stream->reset(ResetStatus::kRefusedStream);
 }
 
-void Session::take(Data frame) {
+void SpdySession::take(Data frame) {
   const auto found = streams_.find(frame.stream);
   if (found == streams_.end()) return;  // of a stream that was reset: what was on its way is dropped
   const auto stream = found->second;
@@ -141,7 +142,7 @@ void Session::take(Data frame) {
   drop_if_done(stream);
 }
 
-void Session::finish_remote(uint32_t id) {
+void SpdySession::finish_remote(uint32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   const auto stream = found->second;
@@ -150,11 +151,11 @@ void Session::finish_remote(uint32_t id) {
   drop_if_done(stream);
 }
 
-void Session::drop_if_done(const std::shared_ptr<Stream>& stream) {
+void SpdySession::drop_if_done(const std::shared_ptr<SpdyStream>& stream) {
   if (stream->remote_done_ && stream->local_done_) drop(stream->id_);
 }
 
-void Session::drop(uint32_t id) {
+void SpdySession::drop(uint32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   const auto stream = found->second;
@@ -165,7 +166,7 @@ void Session::drop(uint32_t id) {
   consumed(held);
 }
 
-void Session::send(std::string frame) {
+void SpdySession::send(std::string frame) {
   if (ended_) return;
   const size_t size = frame.size();
   unsent_bytes_ += size;
@@ -175,12 +176,12 @@ void Session::send(std::string frame) {
   });
 }
 
-void Session::consumed(size_t bytes) {
+void SpdySession::consumed(size_t bytes) {
   held_bytes_ -= std::min(bytes, held_bytes_);
   read();
 }
 
-void Session::end(const Error& error) {
+void SpdySession::end(const Error& error) {
   if (std::exchange(ended_, true)) return;
   bytes_->close();
   const auto streams = std::exchange(streams_, {});

@@ -17,14 +17,14 @@ struct SessionLimits {
   size_t held_bytes = 256 * 1024;  ///< received and not read yet, of all streams; beyond, the peer must wait
 };
 
-class Session;
+class SpdySession;
 
 /// One stream that the client has opened. Threads: as its session.
-class Stream {
+class SpdyStream {
  public:
   using Received = std::function<void(Result<std::string>)>;
 
-  Stream(std::weak_ptr<Session> session, uint32_t id, HttpHeaders headers)
+  SpdyStream(std::weak_ptr<SpdySession> session, uint32_t id, HttpHeaders headers)
       : session_{std::move(session)}, id_{id}, headers_{std::move(headers)} {}
 
   const HttpHeaders& headers() const { return headers_; }
@@ -38,10 +38,10 @@ class Stream {
   void reset(ResetStatus status);
 
  private:
-  friend class Session;
+  friend class SpdySession;
   void deliver();
 
-  std::weak_ptr<Session> session_;
+  std::weak_ptr<SpdySession> session_;
   uint32_t id_;
   HttpHeaders headers_;
   std::string held_;   ///< received and not read yet
@@ -52,22 +52,22 @@ class Stream {
 };
 
 /// The server's end of a SPDY/3.1 connection. Threads: calls and the callbacks of the byte stream must not overlap.
-class Session : public std::enable_shared_from_this<Session> {
+class SpdySession : public std::enable_shared_from_this<SpdySession> {
  public:
   /// Called for every stream that the client opens; false refuses it.
-  using OnStream = std::function<bool(const std::shared_ptr<Stream>&)>;
+  using OnStream = std::function<bool(const std::shared_ptr<SpdyStream>&)>;
   /// Called once, when the connection has ended, for whatever reason.
   using OnEnd = std::function<void(const Error&)>;
 
-  static std::shared_ptr<Session> start(std::shared_ptr<ByteStream> bytes, SessionLimits limits, OnStream on_stream,
-                                        OnEnd on_end);
+  static std::shared_ptr<SpdySession> start(std::shared_ptr<ByteStream> bytes, SessionLimits limits, OnStream on_stream,
+                                            OnEnd on_end);
   /// Sends GOAWAY and closes the connection after what was written.
   void close();
   size_t open_streams() const { return streams_.size(); }
 
  private:
-  friend class Stream;
-  Session(std::shared_ptr<ByteStream> bytes, SessionLimits limits, OnStream on_stream, OnEnd on_end)
+  friend class SpdyStream;
+  SpdySession(std::shared_ptr<ByteStream> bytes, SessionLimits limits, OnStream on_stream, OnEnd on_end)
       : bytes_{std::move(bytes)}, limits_{limits}, on_stream_{std::move(on_stream)}, on_end_{std::move(on_end)} {}
 
   void read();
@@ -76,7 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void open(SynStream frame);
   void take(Data frame);
   void finish_remote(uint32_t id);
-  void drop_if_done(const std::shared_ptr<Stream>& stream);
+  void drop_if_done(const std::shared_ptr<SpdyStream>& stream);
   void drop(uint32_t id);
   void send(std::string frame);
   void end(const Error& error);
@@ -86,9 +86,9 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionLimits limits_;
   OnStream on_stream_;
   OnEnd on_end_;
-  FrameReader reader_;
-  FrameWriter writer_;
-  std::map<uint32_t, std::shared_ptr<Stream>> streams_;
+  SpdyReader reader_;
+  SpdyWriter writer_;
+  std::map<uint32_t, std::shared_ptr<SpdyStream>> streams_;
   uint32_t last_stream_ = 0;
   size_t held_bytes_ = 0;    ///< of all streams
   size_t unsent_bytes_ = 0;  ///< of frames that the session itself answers with

@@ -12,9 +12,9 @@ using testing::ScriptedStream;
 /// A session and the client on the other side.
 struct Peers {
   explicit Peers(SessionLimits limits = {}) {
-    session = Session::start(
+    session = SpdySession::start(
         bytes, limits,
-        [this](const std::shared_ptr<Stream>& stream) {
+        [this](const std::shared_ptr<SpdyStream>& stream) {
           streams.push_back(stream);
           return accepts;
         },
@@ -28,15 +28,15 @@ struct Peers {
   }
 
   std::shared_ptr<ScriptedStream> bytes = std::make_shared<ScriptedStream>();
-  FrameWriter client;
-  FrameReader reader;
-  std::vector<std::shared_ptr<Stream>> streams;
+  SpdyWriter client;
+  SpdyReader reader;
+  std::vector<std::shared_ptr<SpdyStream>> streams;
   bool accepts = true;
   std::string ended;
-  std::shared_ptr<Session> session;
+  std::shared_ptr<SpdySession> session;
 };
 
-std::string read_now(Stream& stream) {
+std::string read_now(SpdyStream& stream) {
   std::string got = "(nothing yet)";
   stream.read([&](Result<std::string> bytes) { got = bytes ? bytes.value() : "error"; });
   return got;
@@ -44,12 +44,12 @@ std::string read_now(Stream& stream) {
 
 TEST(SpdySession, AStreamIsRepliedToAndCarriesBytesBothWays) {
   Peers peers;
-  peers.bytes->send(peers.client.syn_stream(1, {{"streamtype", "data"}}) + FrameWriter::data(1, "hello", false));
+  peers.bytes->send(peers.client.syn_stream(1, {{"streamtype", "data"}}) + SpdyWriter::data(1, "hello", false));
   ASSERT_EQ(peers.streams.size(), 1U);
-  Stream& stream = *peers.streams[0];
+  SpdyStream& stream = *peers.streams[0];
   EXPECT_EQ(stream.headers().get("streamtype"), "data");
   EXPECT_EQ(read_now(stream), "hello");
-  peers.bytes->send(FrameWriter::data(1, "", true));
+  peers.bytes->send(SpdyWriter::data(1, "", true));
   EXPECT_EQ(read_now(stream), "") << "the end";
   stream.write("answer", [](const Result<void>&) {});
   stream.finish();
@@ -92,7 +92,7 @@ TEST(SpdySession, AClientThatTakesNoAnswersIsNotReadFrom) {
   peers.bytes->hold_writes();
   size_t sent = 0;
   while (peers.bytes->reading() && sent < 100'000) {
-    peers.bytes->send(FrameWriter::ping(1));
+    peers.bytes->send(SpdyWriter::ping(1));
     ++sent;
   }
   EXPECT_FALSE(peers.bytes->reading());
@@ -102,7 +102,7 @@ TEST(SpdySession, AClientThatTakesNoAnswersIsNotReadFrom) {
 TEST(SpdySession, WhatIsNotReadHoldsTheClientUp) {
   Peers peers{{.streams = 4, .held_bytes = 1000}};
   peers.bytes->send(peers.client.syn_stream(1, {}));
-  peers.bytes->send(FrameWriter::data(1, std::string(1001, 'x'), false));
+  peers.bytes->send(SpdyWriter::data(1, std::string(1001, 'x'), false));
   EXPECT_FALSE(peers.bytes->reading());
   EXPECT_EQ(read_now(*peers.streams[0]).size(), 1001U);
   EXPECT_TRUE(peers.bytes->reading());
@@ -110,8 +110,8 @@ TEST(SpdySession, WhatIsNotReadHoldsTheClientUp) {
 
 TEST(SpdySession, AResetStreamFreesWhatItHeld) {
   Peers peers{{.streams = 4, .held_bytes = 1000}};
-  peers.bytes->send(peers.client.syn_stream(1, {}) + FrameWriter::data(1, std::string(1000, 'x'), false));
-  peers.bytes->send(FrameWriter::rst_stream(1, ResetStatus::kCancel));
+  peers.bytes->send(peers.client.syn_stream(1, {}) + SpdyWriter::data(1, std::string(1000, 'x'), false));
+  peers.bytes->send(SpdyWriter::rst_stream(1, ResetStatus::kCancel));
   EXPECT_EQ(peers.session->open_streams(), 0U);
   EXPECT_EQ(read_now(*peers.streams[0]), "error");
   EXPECT_TRUE(peers.bytes->reading());
@@ -119,7 +119,7 @@ TEST(SpdySession, AResetStreamFreesWhatItHeld) {
 
 TEST(SpdySession, PingsOfTheClientAreAnswered) {
   Peers peers;
-  peers.bytes->send(FrameWriter::ping(5) + FrameWriter::ping(6));
+  peers.bytes->send(SpdyWriter::ping(5) + SpdyWriter::ping(6));
   const auto answers = peers.answers();
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(std::get<Ping>(answers[0]).id, 5U);

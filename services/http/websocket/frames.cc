@@ -19,7 +19,7 @@ bool is_known(unsigned opcode) { return opcode <= 2 || (opcode >= 8 && opcode <=
 
 }  // namespace
 
-Result<std::optional<FrameReader::Head>> FrameReader::head() const {
+Result<std::optional<MessageReader::Head>> MessageReader::head() const {
   const std::optional<Head> incomplete;
   if (input_.size() < 2) return incomplete;
   const unsigned char first = byte_at(input_, 0);
@@ -48,7 +48,7 @@ Result<std::optional<FrameReader::Head>> FrameReader::head() const {
   return std::optional<Head>{head};
 }
 
-std::string FrameReader::take(const Head& head) {
+std::string MessageReader::take(const Head& head) {
   std::array<char, 4> mask{};
   input_.copy(mask.data(), mask.size(), head.size - mask.size());
   std::string payload = input_.substr(head.size, head.payload);
@@ -59,8 +59,8 @@ std::string FrameReader::take(const Head& head) {
   return payload;
 }
 
-Result<std::optional<Message>> FrameReader::next() {
-  const std::optional<Message> incomplete;
+Result<std::optional<WebSocketMessage>> MessageReader::next() {
+  const std::optional<WebSocketMessage> incomplete;
   while (true) {
     SHIPLOG_TRY(const auto head, this->head());
     if (!head || input_.size() < head->size + head->payload) return incomplete;
@@ -68,8 +68,9 @@ Result<std::optional<Message>> FrameReader::next() {
     if (continues && !partial_) return broken("a frame continues a message that was not begun");
     if (!continues && !is_control(head->opcode) && partial_) return broken("a message begins inside of another one");
     std::string payload = take(*head);
-    if (is_control(head->opcode)) return std::optional<Message>{Message{head->opcode, std::move(payload)}};
-    if (!continues) partial_ = Message{head->opcode, {}};
+    if (is_control(head->opcode))
+      return std::optional<WebSocketMessage>{WebSocketMessage{head->opcode, std::move(payload)}};
+    if (!continues) partial_ = WebSocketMessage{head->opcode, {}};
     // Short frames have no length that was checked.
     if (partial_->payload.size() + payload.size() > longest_) {
       return Error{ErrorCode::kTooLarge,
@@ -77,7 +78,7 @@ Result<std::optional<Message>> FrameReader::next() {
     }
     partial_->payload += payload;
     if (!head->final) continue;
-    std::optional<Message> whole = std::move(partial_);
+    std::optional<WebSocketMessage> whole = std::move(partial_);
     partial_.reset();
     return whole;
   }

@@ -16,20 +16,20 @@ enum class Opcode : uint8_t { kContinuation = 0, kText = 1, kBinary = 2, kClose 
 enum class CloseCode : uint16_t { kNormal = 1000, kProtocolError = 1002, kTooBig = 1009, kInternal = 1011 };
 
 /// A whole message: a data message, of however many frames, or a control frame.
-struct Message {
+struct WebSocketMessage {
   Opcode opcode = Opcode::kBinary;
   std::string payload;
 };
 
 /// Bytes of a client into messages. A frame that breaks the protocol is an error, after which nothing more is read.
-class FrameReader {
+class MessageReader {
  public:
-  explicit FrameReader(size_t longest_message) : longest_{longest_message} {}
+  explicit MessageReader(size_t longest_message) : longest_{longest_message} {}
 
   void feed(std::string_view bytes) { input_.append(bytes); }
   /// The next message; nullopt: more bytes are needed. Errors: kBadRequest, the protocol was broken; kTooLarge, the
   /// message is longer than allowed.
-  Result<std::optional<Message>> next();
+  Result<std::optional<WebSocketMessage>> next();
 
  private:
   struct Head {
@@ -43,7 +43,7 @@ class FrameReader {
 
   size_t longest_;
   std::string input_;
-  std::optional<Message> partial_;  ///< of a message in several frames
+  std::optional<WebSocketMessage> partial_;  ///< of a message in several frames
 };
 
 /// One unmasked frame, as a server sends it.

@@ -10,18 +10,18 @@ class Tunnel final : public ByteStream, public std::enable_shared_from_this<Tunn
   explicit Tunnel(std::shared_ptr<MessageStream> messages) : messages_{std::move(messages)} {}
 
   void read(Received received) override {
-    messages_->read(
-        [self = shared_from_this(), received = std::move(received)](Result<std::optional<Message>> message) mutable {
-          if (!message) return received(message.error());
-          if (!message.value()) return received(std::string{});
-          if (message.value()->opcode != Opcode::kBinary) {
-            self->messages_->close(CloseCode::kProtocolError, "a tunnel takes binary messages only");
-            return received(Error{ErrorCode::kBadRequest, "WebSocket: a tunnel takes binary messages only"});
-          }
-          // "" would mean the end.
-          if (message.value()->payload.empty()) return self->read(std::move(received));
-          received(std::move(message.value()->payload));
-        });
+    messages_->read([self = shared_from_this(),
+                     received = std::move(received)](Result<std::optional<WebSocketMessage>> message) mutable {
+      if (!message) return received(message.error());
+      if (!message.value()) return received(std::string{});
+      if (message.value()->opcode != Opcode::kBinary) {
+        self->messages_->close(CloseCode::kProtocolError, "a tunnel takes binary messages only");
+        return received(Error{ErrorCode::kBadRequest, "WebSocket: a tunnel takes binary messages only"});
+      }
+      // "" would mean the end.
+      if (message.value()->payload.empty()) return self->read(std::move(received));
+      received(std::move(message.value()->payload));
+    });
   }
   void write(std::string bytes, Done done) override { messages_->write(Opcode::kBinary, bytes, std::move(done)); }
   void close() override { messages_->close(CloseCode::kNormal); }
@@ -44,7 +44,7 @@ void MessageStream::read(Received received) {
       return received(std::move(next));
     }
     if (!next.value()) break;
-    Message& message = *next.value();
+    WebSocketMessage& message = *next.value();
     switch (message.opcode) {
       case Opcode::kContinuation:
       case Opcode::kText:
@@ -62,7 +62,7 @@ void MessageStream::read(Received received) {
         break;
       case Opcode::kClose:
         close(CloseCode::kNormal);
-        return received(std::optional<Message>{});
+        return received(std::optional<WebSocketMessage>{});
     }
   }
   if (closed_) return received(Error{ErrorCode::kUnavailable, "WebSocket: the connection was closed"});

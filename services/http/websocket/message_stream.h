@@ -16,7 +16,7 @@ namespace shiplog::websocket {
 class MessageStream : public std::enable_shared_from_this<MessageStream> {
  public:
   /// A data message; nullopt: the client has closed in an orderly way.
-  using Received = std::function<void(Result<std::optional<Message>>)>;
+  using Received = std::function<void(Result<std::optional<WebSocketMessage>>)>;
 
   MessageStream(std::shared_ptr<ByteStream> bytes, size_t longest_message)
       : bytes_{std::move(bytes)}, reader_{longest_message} {}
@@ -30,7 +30,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
 
  private:
   std::shared_ptr<ByteStream> bytes_;
-  FrameReader reader_;
+  MessageReader reader_;
   bool closed_ = false;
 };
 

@@ -63,9 +63,9 @@ TEST(WebSocketHandshake, RefusesWhatIsNoHandshake) {
 }
 
 TEST(WebSocketFrames, AMessageArrivesByteForByteAndInFragments) {
-  FrameReader reader{1000};
+  MessageReader reader{1000};
   const std::string bytes = masked(0x02, "hel") + masked(0x89, "ping") + masked(0x80, std::string(200, 'x'));
-  std::vector<Message> found;
+  std::vector<WebSocketMessage> found;
   for (const char byte : bytes) {
     reader.feed({&byte, 1});
     const auto next = reader.next();
@@ -88,9 +88,9 @@ struct BrokenFrame {
 class BrokenFrames : public ::testing::TestWithParam<BrokenFrame> {};
 
 TEST_P(BrokenFrames, AreRefused) {
-  FrameReader reader{1000};
+  MessageReader reader{1000};
   reader.feed(GetParam().bytes);
-  Result<std::optional<Message>> next = std::optional<Message>{};
+  Result<std::optional<WebSocketMessage>> next = std::optional<WebSocketMessage>{};
   for (int count = 0; count < 10 && next; ++count) next = reader.next();
   ASSERT_FALSE(next);
   EXPECT_EQ(next.error().code, GetParam().code);
@@ -119,7 +119,7 @@ TEST(WebSocketStream, AnswersPingsAndCompletesAClose) {
   std::vector<std::string> received;
   bool closed = false;
   std::function<void()> read = [&] {
-    messages->read([&](Result<std::optional<Message>> message) {
+    messages->read([&](Result<std::optional<WebSocketMessage>> message) {
       ASSERT_TRUE(message);
       if (!message.value()) {
         closed = true;
@@ -143,7 +143,7 @@ TEST(WebSocketStream, AClientThatTakesNoPongsIsNotReadFrom) {
   const auto bytes = std::make_shared<ScriptedStream>();
   const auto messages = std::make_shared<MessageStream>(bytes, 1000);
   bytes->hold_writes();
-  messages->read([](const Result<std::optional<Message>>&) {});
+  messages->read([](const Result<std::optional<WebSocketMessage>>&) {});
   for (int count = 0; count < 1000; ++count) bytes->send(masked(0x89, "x"));
   EXPECT_EQ(bytes->take(), frame(Opcode::kPong, "x")) << "one, until it is taken";
   EXPECT_FALSE(bytes->reading());
@@ -152,8 +152,8 @@ TEST(WebSocketStream, AClientThatTakesNoPongsIsNotReadFrom) {
 TEST(WebSocketStream, AClientThatBreaksTheProtocolIsTold) {
   const auto bytes = std::make_shared<ScriptedStream>();
   const auto messages = std::make_shared<MessageStream>(bytes, 1000);
-  Result<std::optional<Message>> received = std::optional<Message>{};
-  messages->read([&](Result<std::optional<Message>> message) { received = std::move(message); });
+  Result<std::optional<WebSocketMessage>> received = std::optional<WebSocketMessage>{};
+  messages->read([&](Result<std::optional<WebSocketMessage>> message) { received = std::move(message); });
   bytes->send(std::string{"\x82\x01x", 3});
   ASSERT_FALSE(received);
   EXPECT_TRUE(bytes->closed());

@@ -19,12 +19,12 @@ constexpr int64_t kNano = 1'000'000;  // in a thousandth of a CPU
 constexpr int64_t kMi = 1024;         // Ki
 
 /// CPU in billionths, memory in KiB, as metrics-server writes them.
-struct Usage {
+struct ResourceUsage {
   int64_t cpu_nano = 0;
   int64_t memory_ki = 0;
 };
 
-Value to_value(const Usage& usage) {
+Value to_value(const ResourceUsage& usage) {
   return Value::object(
       {{"cpu", std::to_string(usage.cpu_nano) + "n"}, {"memory", std::to_string(usage.memory_ki) + "Ki"}});
 }
@@ -44,7 +44,7 @@ int64_t requested(const Value& container, const char* resource, int64_t divisor_
   return 0;
 }
 
-Usage usage_of(const std::string& uid, const Value& container, int64_t step) {
+ResourceUsage usage_of(const std::string& uid, const Value& container, int64_t step) {
   const std::string seed = uid + "/" + container["name"].str();
   // Each container has a level of its own, around which it varies.
   const int64_t level = percent(seed, 25, 55);
@@ -134,7 +134,7 @@ std::vector<Value> pod_metrics(const std::vector<Value>& pods, UtcMillis now) {
     if (!runs(pod)) continue;
     Value containers = Value::array();
     for (const Value& container : pod["spec"]["containers"].items()) {
-      const Usage usage = usage_of(pod["metadata"]["uid"].str(), container, now.value / kStep.value);
+      const ResourceUsage usage = usage_of(pod["metadata"]["uid"].str(), container, now.value / kStep.value);
       containers.push_back(Value::object({{"name", container["name"]}, {"usage", to_value(usage)}}));
     }
     metrics.push_back(metrics_object(pod, "PodMetrics", now, "containers", std::move(containers)));
@@ -144,12 +144,12 @@ std::vector<Value> pod_metrics(const std::vector<Value>& pods, UtcMillis now) {
 
 std::vector<Value> node_metrics(const std::vector<Value>& nodes, const std::vector<Value>& pods, UtcMillis now) {
   const int64_t step = now.value / kStep.value;
-  std::map<std::string, Usage, std::less<>> by_node;
+  std::map<std::string, ResourceUsage, std::less<>> by_node;
   for (const Value& pod : pods) {
     if (!runs(pod)) continue;
-    Usage& sum = by_node[pod["spec"]["nodeName"].str()];
+    ResourceUsage& sum = by_node[pod["spec"]["nodeName"].str()];
     for (const Value& container : pod["spec"]["containers"].items()) {
-      const Usage usage = usage_of(pod["metadata"]["uid"].str(), container, step);
+      const ResourceUsage usage = usage_of(pod["metadata"]["uid"].str(), container, step);
       sum.cpu_nano += usage.cpu_nano;
       sum.memory_ki += usage.memory_ki;
     }
@@ -157,7 +157,7 @@ std::vector<Value> node_metrics(const std::vector<Value>& nodes, const std::vect
   std::vector<Value> metrics;
   for (const Value& node : nodes) {
     const std::string name = node["metadata"]["name"].str();
-    Usage usage = by_node[name];
+    ResourceUsage usage = by_node[name];
     usage.cpu_nano += percent(name + "/" + std::to_string(step), 90, 130) * kNano;
     usage.memory_ki += percent(name, 380, 460) * kMi;
     metrics.push_back(metrics_object(node, "NodeMetrics", now, "usage", to_value(usage)));

@@ -96,7 +96,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
   }
 
   awaitable<void> write(CommandStreams::Output output, std::string bytes) {
-    if (choice_.tty) bytes = Terminal::shown(bytes);
+    if (choice_.tty) bytes = LineDiscipline::shown(bytes);
     while (!bytes.empty() && !gone_) {
       std::string piece = bytes.substr(0, kPiece);
       bytes.erase(0, piece.size());
@@ -113,7 +113,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
 
   static awaitable<void> run(std::shared_ptr<ExecSession> self);
 
-  awaitable<void> show_log(Output& out) {
+  awaitable<void> show_log(CommandOutput& out) {
     int64_t next = command_.log->count(sessions_.executor().now());
     while (!gone_) {
       const UtcMillis now = sessions_.executor().now();
@@ -168,7 +168,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
 
   /// Takes in keys all the time: ^C must reach a command that reads nothing.
   void pump() {
-    if (gone_ || pumping_ || terminal_.held_bytes() > Terminal::kMostHeld) return;
+    if (gone_ || pumping_ || terminal_.held_bytes() > LineDiscipline::kMostHeld) return;
     pumping_ = true;
     streams_->read([weak = weak_from_this()](const Result<std::string>& keys) {
       const auto self = weak.lock();
@@ -230,7 +230,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
   PodCommand command_;
   FileSystem files_;
   ShellHost host_;
-  Terminal terminal_;
+  LineDiscipline terminal_;
   std::function<void()> wake_;
   bool gone_ = false;
   bool interrupted_ = false;
@@ -238,7 +238,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
   bool pumping_ = false;
 };
 
-class ExecSession::ClientInput final : public Input {
+class ExecSession::ClientInput final : public CommandInput {
  public:
   explicit ClientInput(std::shared_ptr<ExecSession> session) : session_{std::move(session)} {}
   awaitable<std::string> read() override { return session_->read(); }
@@ -247,7 +247,7 @@ class ExecSession::ClientInput final : public Input {
   std::shared_ptr<ExecSession> session_;
 };
 
-class ExecSession::ClientOutput final : public Output {
+class ExecSession::ClientOutput final : public CommandOutput {
  public:
   ClientOutput(std::shared_ptr<ExecSession> session, CommandStreams::Output output)
       : session_{std::move(session)}, output_{output} {}

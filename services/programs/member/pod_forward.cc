@@ -28,9 +28,9 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
 
   void begin(std::shared_ptr<ByteStream> bytes) {
     if (!sessions_.enter(pod_.uid, shared_from_this())) return bytes->close();
-    session_ = spdy::Session::start(
+    session_ = spdy::SpdySession::start(
         std::move(bytes), kLimits,
-        [weak = weak_from_this()](const std::shared_ptr<spdy::Stream>& stream) {
+        [weak = weak_from_this()](const std::shared_ptr<spdy::SpdyStream>& stream) {
           const auto self = weak.lock();
           return self != nullptr && self->open(stream);
         },
@@ -42,7 +42,7 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
   void end() override { session_->close(); }
 
  private:
-  using StreamPtr = std::shared_ptr<spdy::Stream>;
+  using StreamPtr = std::shared_ptr<spdy::SpdyStream>;
 
   bool open(const StreamPtr& stream) {
     const std::string type{stream->headers().get("streamtype")};
@@ -100,7 +100,7 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
 
   PodSessions& sessions_;
   ForwardedPod pod_;
-  std::shared_ptr<spdy::Session> session_;
+  std::shared_ptr<spdy::SpdySession> session_;
   std::map<std::string, StreamPtr> errors_;  // whose data stream has not come yet
 };
 

@@ -62,7 +62,7 @@ class ChannelForward final : public PodSession, public std::enable_shared_from_t
   }
 
   void receive() {
-    messages_->read([self = shared_from_this()](Result<std::optional<websocket::Message>> message) {
+    messages_->read([self = shared_from_this()](Result<std::optional<websocket::WebSocketMessage>> message) {
       if (!message || !message.value()) return self->close();
       self->take(message.value()->payload);
       self->receive();

@@ -107,7 +107,7 @@ class Mounter {
   void folder(const std::string& path, bool read_only = false, uint32_t mode = 0755) {
     if (path == "/") return;
     if (!tree_.contains(path)) folder(std::string{parent_path(path)});
-    File& file = tree_[path];
+    ContainerFile& file = tree_[path];
     file = {
         .directory = true, .read_only = read_only || file.read_only, .content = {}, .mode = mode, .modified = time_};
   }

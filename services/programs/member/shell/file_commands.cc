@@ -6,7 +6,7 @@
 namespace shiplog::member {
 namespace {
 
-std::string permissions(const File& file) {
+std::string permissions(const ContainerFile& file) {
   std::string text(1, file.directory ? 'd' : '-');
   for (const unsigned shift : {6U, 3U, 0U}) {
     const uint32_t bits = file.mode >> shift;
@@ -24,7 +24,7 @@ struct ListOptions {
   bool itself = false;
 };
 
-std::string listed(const File& file, const std::string& name, const ListOptions& options) {
+std::string listed(const ContainerFile& file, const std::string& name, const ListOptions& options) {
   if (!options.details) return name + "\n";
   std::string size = std::to_string(file.directory ? 4096 : file.content.size());
   size.insert(0, 8 - std::min<size_t>(8, size.size()), ' ');
@@ -56,7 +56,7 @@ awaitable<int> ls(Invocation& invocation) {
   const FileSystem& files = invocation.shell.files();
   for (const std::string& given : paths) {
     const std::string path = invocation.shell.path(given);
-    const File* file = files.find(path);
+    const ContainerFile* file = files.find(path);
     if (file == nullptr) {
       code = co_await invocation.fail(given + ": No such file or directory");
       continue;
@@ -106,7 +106,7 @@ awaitable<int> rm(Invocation& invocation) {
       continue;
     }
     const std::string path = shell.path(word);
-    const File* file = shell.files().find(path);
+    const ContainerFile* file = shell.files().find(path);
     if (file == nullptr && force) continue;
     if (file != nullptr && file->directory && !recursive) {
       code = co_await invocation.fail(word + ": Is a directory");
@@ -123,7 +123,7 @@ awaitable<int> touch(Invocation& invocation) {
   Shell& shell = invocation.shell;
   for (size_t index = 1; index < invocation.words.size(); ++index) {
     const std::string path = shell.path(invocation.words[index]);
-    const File* file = shell.files().find(path);
+    const ContainerFile* file = shell.files().find(path);
     if (file != nullptr && file->directory) continue;
     std::string content = file == nullptr ? std::string{} : file->content;
     const auto written = shell.files().write(path, std::move(content), shell.now_seconds());
@@ -148,7 +148,7 @@ awaitable<int> test(Invocation& invocation) {
   if (words.size() == 1) {
     holds = !words[0].empty();
   } else if (words.size() == 2) {
-    const File* file = invocation.shell.files().find(invocation.shell.path(words[1]));
+    const ContainerFile* file = invocation.shell.files().find(invocation.shell.path(words[1]));
     if (words[0] == "-n" || words[0] == "-z") {
       holds = words[1].empty() == (words[0] == "-z");
     } else if (words[0] == "-e" || words[0] == "-r") {
@@ -178,7 +178,7 @@ awaitable<int> pwd(Invocation& invocation) {
 awaitable<int> cd(Invocation& invocation) {
   const std::string target = invocation.words.size() > 1 ? invocation.words[1] : "/root";
   const std::string path = invocation.shell.path(target);
-  const File* file = invocation.shell.files().find(path);
+  const ContainerFile* file = invocation.shell.files().find(path);
   if (file == nullptr || !file->directory) {
     co_return co_await invocation.fail("can't cd to " + target +
                                        (file == nullptr ? ": No such file or directory" : ": Not a directory"));

@@ -67,7 +67,7 @@ Result<void> WrittenFiles::reserve(size_t more, bool new_file) {
   return ok();
 }
 
-Result<void> WrittenFiles::put(const std::string& path, File file) {
+Result<void> WrittenFiles::put(const std::string& path, ContainerFile file) {
   if (path.size() > kLongestPath) return Error{ErrorCode::kInvalid, "File name too long"};
   const auto found = files_.find(path);
   const size_t before = found == files_.end() ? 0 : found->second.content.size();
@@ -88,8 +88,8 @@ Result<void> WrittenFiles::append(const std::string& path, std::string_view byte
   return ok();
 }
 
-const File* FileSystem::find(std::string_view path) const {
-  static const File kRoot{.directory = true, .content = {}, .mode = 0755};
+const ContainerFile* FileSystem::find(std::string_view path) const {
+  static const ContainerFile kRoot{.directory = true, .content = {}, .mode = 0755};
   if (path == "/") return &kRoot;
   if (const auto own = written_->files().find(path); own != written_->files().end()) {
     return own->second.removed ? nullptr : &own->second;
@@ -111,14 +111,14 @@ std::vector<std::string> FileSystem::list(std::string_view path) const {
 }
 
 Result<std::string> FileSystem::read(std::string_view path, size_t offset, size_t most) const {
-  const File* file = find(path);
+  const ContainerFile* file = find(path);
   if (file == nullptr) return missing();
   if (file->directory) return is_directory();
   return file->content.substr(std::min(offset, file->content.size()), most);
 }
 
 Result<void> FileSystem::check_parent(std::string_view path) const {
-  const File* parent = find(parent_path(path));
+  const ContainerFile* parent = find(parent_path(path));
   if (parent == nullptr) return missing();
   if (!parent->directory) return Error{ErrorCode::kInvalid, "Not a directory"};
   if (parent->read_only) return read_only();
@@ -127,7 +127,7 @@ Result<void> FileSystem::check_parent(std::string_view path) const {
 
 Result<void> FileSystem::write(const std::string& path, std::string content, int64_t now, uint32_t mode) {
   SHIPLOG_TRY(check_parent(path));
-  if (const File* before = find(path); before != nullptr) {
+  if (const ContainerFile* before = find(path); before != nullptr) {
     if (before->directory) return is_directory();
     if (before->read_only) return read_only();
   }
@@ -135,7 +135,7 @@ Result<void> FileSystem::write(const std::string& path, std::string content, int
 }
 
 Result<void> FileSystem::append(const std::string& path, std::string_view content, int64_t now) {
-  const File* before = find(path);
+  const ContainerFile* before = find(path);
   const auto own = written_->files().find(path);
   const bool copied = own != written_->files().end() && !own->second.removed;
   if (before == nullptr || !copied) {
@@ -154,7 +154,7 @@ Result<void> FileSystem::make_directory(const std::string& path, int64_t now, ui
 
 Result<void> FileSystem::make_directories(const std::string& path, int64_t now) {
   if (path.size() > kLongestPath) return Error{ErrorCode::kInvalid, "File name too long"};
-  if (const File* found = find(path); found != nullptr) {
+  if (const ContainerFile* found = find(path); found != nullptr) {
     if (found->directory) return ok();
     return Error{ErrorCode::kInvalid, "Not a directory"};
   }
@@ -163,7 +163,7 @@ Result<void> FileSystem::make_directories(const std::string& path, int64_t now) 
 }
 
 Result<void> FileSystem::remove(const std::string& path) {
-  const File* file = find(path);
+  const ContainerFile* file = find(path);
   if (file == nullptr) return missing();
   if (path == "/" || file->read_only) return read_only();
   SHIPLOG_TRY(check_parent(path));

@@ -12,7 +12,7 @@
 
 namespace shiplog::member {
 
-struct File {
+struct ContainerFile {
   bool directory = false;
   bool read_only = false;  ///< nothing in it may be changed
   bool removed = false;    ///< hides a file of the same path below
@@ -22,7 +22,7 @@ struct File {
 };
 
 /// Files by absolute path, without a trailing slash.
-using FileTree = std::map<std::string, File, std::less<>>;
+using FileTree = std::map<std::string, ContainerFile, std::less<>>;
 
 /// What is written in a container: it lasts as long as the container. Bounded, so that commands cannot exhaust the
 /// process. Threads: one.
@@ -40,7 +40,7 @@ class WrittenFiles {
 
   const FileTree& files() const { return files_; }
   /// Error: kTooLarge, "No space left on device".
-  Result<void> put(const std::string& path, File file);
+  Result<void> put(const std::string& path, ContainerFile file);
   Result<void> append(const std::string& path, std::string_view bytes);
 
  private:
@@ -60,7 +60,7 @@ class FileSystem {
       : image_{std::move(image)}, written_{std::move(written)} {}
 
   /// nullptr: there is none.
-  const File* find(std::string_view path) const;
+  const ContainerFile* find(std::string_view path) const;
   /// The names in a directory, sorted.
   std::vector<std::string> list(std::string_view path) const;
   /// The file's content from `offset` on, at most so many bytes. Errors: it does not exist, or is a directory.

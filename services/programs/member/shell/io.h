@@ -14,22 +14,22 @@ namespace shiplog::member {
 using boost::asio::awaitable;
 
 /// What a command of the shell reads.
-class Input {
+class CommandInput {
  public:
-  virtual ~Input() = default;
+  virtual ~CommandInput() = default;
   /// The next bytes; "" at the end, or when the client has gone.
   virtual awaitable<std::string> read() = 0;
 };
 
 /// What it writes to. An output that leads nowhere any more drops what is written.
-class Output {
+class CommandOutput {
  public:
-  virtual ~Output() = default;
+  virtual ~CommandOutput() = default;
   virtual awaitable<void> write(std::string bytes) = 0;
 };
 
 /// A text, such as what the command before in a pipeline has written.
-class TextInput final : public Input {
+class TextInput final : public CommandInput {
  public:
   explicit TextInput(std::string text) : text_{std::move(text)} {}
   awaitable<std::string> read() override { co_return std::exchange(text_, {}); }
@@ -39,7 +39,7 @@ class TextInput final : public Input {
 };
 
 /// A file, in pieces, so that none is held as a whole.
-class FileInput final : public Input {
+class FileInput final : public CommandInput {
  public:
   static constexpr size_t kPiece = 32 * 1024;
   FileInput(const FileSystem& files, std::string path) : files_{files}, path_{std::move(path)} {}
@@ -57,7 +57,7 @@ class FileInput final : public Input {
 };
 
 /// Collects what is written, up to a bound of its own and that of `memory`; the rest is dropped.
-class TextOutput final : public Output {
+class TextOutput final : public CommandOutput {
  public:
   static constexpr size_t kMostBytes = 1024 * 1024;
   explicit TextOutput(std::shared_ptr<ByteBudget> memory) : lease_{std::move(memory)} {}

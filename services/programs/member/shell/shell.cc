@@ -19,9 +19,9 @@ constexpr int kUsage = 2;
 Error too_long() { return {ErrorCode::kTooLarge, "Argument list too long"}; }
 
 /// Writes to a file; what has no room is an error of the command's last write.
-class FileOutput final : public Output {
+class FileOutput final : public CommandOutput {
  public:
-  FileOutput(Shell& shell, std::string path, std::shared_ptr<Output> error)
+  FileOutput(Shell& shell, std::string path, std::shared_ptr<CommandOutput> error)
       : shell_{shell}, path_{std::move(path)}, error_{std::move(error)} {}
   awaitable<void> write(std::string bytes) override {
     const auto written = shell_.files().append(path_, bytes, shell_.now_seconds());
@@ -33,7 +33,7 @@ class FileOutput final : public Output {
  private:
   Shell& shell_;
   std::string path_;
-  std::shared_ptr<Output> error_;
+  std::shared_ptr<CommandOutput> error_;
   bool failed_ = false;
 };
 
@@ -84,10 +84,10 @@ awaitable<int> Shell::run_script(std::string script, Streams streams) {
     co_await streams.error->write("sh: " + parsed.error().message + "\n");
     co_return last_ = kUsage;
   }
-  for (const Pipeline& pipeline : parsed.value()) {
+  for (const CommandPipeline& pipeline : parsed.value()) {
     if (leaving_ || host_.stopped()) break;
-    if (pipeline.when == Pipeline::When::kAfterSuccess && last_ != 0) continue;
-    if (pipeline.when == Pipeline::When::kAfterFailure && last_ == 0) continue;
+    if (pipeline.when == CommandPipeline::When::kAfterSuccess && last_ != 0) continue;
+    if (pipeline.when == CommandPipeline::When::kAfterFailure && last_ == 0) continue;
     const int code = co_await run_pipeline(pipeline, streams);
     if (!leaving_) last_ = pipeline.negated ? (code == 0 ? 1 : 0) : code;
   }
@@ -107,7 +107,7 @@ awaitable<int> Shell::run_interactive(Streams streams, bool prompt) {
   co_return last_;
 }
 
-awaitable<int> Shell::run_pipeline(const Pipeline& pipeline, Streams streams) {
+awaitable<int> Shell::run_pipeline(const CommandPipeline& pipeline, Streams streams) {
   int code = 0;
   for (size_t index = 0; index < pipeline.commands.size(); ++index) {
     if (host_.stopped()) break;
@@ -255,7 +255,7 @@ awaitable<Result<void>> Shell::redirect(const SimpleCommand& command, Streams& s
       streams.in = std::make_shared<FileInput>(files_, file);
       continue;
     }
-    std::shared_ptr<Output> output = std::make_shared<TextOutput>(host_.memory);  // /dev/null: what is dropped
+    std::shared_ptr<CommandOutput> output = std::make_shared<TextOutput>(host_.memory);  // /dev/null: what is dropped
     if (file != "/dev/null") {
       auto opened = appends ? files_.append(file, "", now_seconds()) : files_.write(file, "", now_seconds());
       if (!opened) co_return opened.error().context(name.value());

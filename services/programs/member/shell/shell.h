@@ -32,11 +32,11 @@ struct ShellHost {
   std::function<bool()> stopped;
 };
 
-/// Input and outputs of one command.
+/// The input and the outputs of one command.
 struct Streams {
-  std::shared_ptr<Input> in;
-  std::shared_ptr<Output> out;
-  std::shared_ptr<Output> error;
+  std::shared_ptr<CommandInput> in;
+  std::shared_ptr<CommandOutput> out;
+  std::shared_ptr<CommandOutput> error;
 };
 
 /// A small shell and the commands that it knows, all within this process: nothing of the machine is reachable from it.
@@ -75,7 +75,7 @@ class Shell {
 
  private:
   class Nested;
-  awaitable<int> run_pipeline(const Pipeline& pipeline, Streams streams);
+  awaitable<int> run_pipeline(const CommandPipeline& pipeline, Streams streams);
   awaitable<int> run_simple(const SimpleCommand& command, Streams streams);
   awaitable<Result<std::vector<std::string>>> expand(const Word& word, Streams streams);
   awaitable<Result<std::string>> expand_one(const Word& word, Streams streams);
@@ -95,12 +95,12 @@ class Shell {
 class LineReader {
  public:
   static constexpr size_t kLongestLine = 64 * 1024;
-  explicit LineReader(Input& input) : input_{input} {}
+  explicit LineReader(CommandInput& input) : input_{input} {}
   /// Without its newline; false at the end. A longer line is cut into several.
   awaitable<bool> next(std::string& line);
 
  private:
-  Input& input_;
+  CommandInput& input_;
   std::string held_;
   bool ended_ = false;
 };

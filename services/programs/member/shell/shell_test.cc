@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct FixedClock final : Clock {
+struct ShellClock final : Clock {
   UtcMillis now() const override { return {1'700'000'000'000}; }
 };
 
@@ -75,7 +75,7 @@ class ShellTest : public ::testing::Test {
     return code.value_or(-1);
   }
 
-  FixedClock clock;
+  ShellClock clock;
   ShellHost host;
   Value pod = parsed(kPod);
   const Value& container = container_of(pod, "main");
@@ -211,7 +211,7 @@ TEST_F(ShellTest, VariablesAndPipesHaveABound) {
 }
 
 TEST(TerminalTest, EchoesAndEditsLines) {
-  Terminal terminal;
+  LineDiscipline terminal;
   EXPECT_EQ(terminal.type("lx\x7fs\r"), "lx\b \bs\r\n");
   EXPECT_EQ(terminal.take(), "ls\n");
   EXPECT_EQ(terminal.type("abc\x03"), "abc^C\r\n");
@@ -219,7 +219,7 @@ TEST(TerminalTest, EchoesAndEditsLines) {
   EXPECT_EQ(terminal.take(), "");
   terminal.type("\x04");
   EXPECT_TRUE(terminal.ended());
-  EXPECT_EQ(Terminal::shown("a\nb\n"), "a\r\nb\r\n");
+  EXPECT_EQ(LineDiscipline::shown("a\nb\n"), "a\r\nb\r\n");
 }
 
 TEST(ResolvedPath, StaysBelowTheRoot) {

@@ -18,23 +18,23 @@ bool ends_word(char c) {
   return is_blank(c) || c == '\n' || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')';
 }
 
-class Parser {
+class ScriptParser {
  public:
-  explicit Parser(std::string_view script) : text_{script} {}
+  explicit ScriptParser(std::string_view script) : text_{script} {}
 
-  Result<std::vector<Pipeline>> list() {
-    std::vector<Pipeline> found;
-    auto when = Pipeline::When::kAlways;
+  Result<std::vector<CommandPipeline>> list() {
+    std::vector<CommandPipeline> found;
+    auto when = CommandPipeline::When::kAlways;
     while (true) {
-      skip_separators(when == Pipeline::When::kAlways);
+      skip_separators(when == CommandPipeline::When::kAlways);
       if (at_end()) break;
-      SHIPLOG_TRY(Pipeline next, pipeline());
+      SHIPLOG_TRY(CommandPipeline next, pipeline());
       next.when = when;
       found.push_back(std::move(next));
       if (found.size() > kMostCommands) return syntax_error("more commands than the trial member's shell runs at once");
       SHIPLOG_TRY(when, connector());
     }
-    if (when != Pipeline::When::kAlways) return syntax_error("unexpected end of file");
+    if (when != CommandPipeline::When::kAlways) return syntax_error("unexpected end of file");
     return found;
   }
 
@@ -58,19 +58,19 @@ class Parser {
     }
   }
 
-  Result<Pipeline::When> connector() {
+  Result<CommandPipeline::When> connector() {
     skip_blanks();
-    if (take("&&")) return Pipeline::When::kAfterSuccess;
-    if (take("||")) return Pipeline::When::kAfterFailure;
+    if (take("&&")) return CommandPipeline::When::kAfterSuccess;
+    if (take("||")) return CommandPipeline::When::kAfterFailure;
     if (peek() == '&') return syntax_error("\"&\": jobs in the background are not supported in a trial member");
     if (!at_end() && peek() != ';' && peek() != '\n') return syntax_error(unexpected());
-    return Pipeline::When::kAlways;
+    return CommandPipeline::When::kAlways;
   }
 
   std::string unexpected() const { return std::string{"unexpected \""} + peek() + "\""; }
 
-  Result<Pipeline> pipeline() {
-    Pipeline found;
+  Result<CommandPipeline> pipeline() {
+    CommandPipeline found;
     if (peek() == '!' && is_blank(peek(1))) {
       found.negated = true;
       ++position_;
@@ -277,6 +277,6 @@ class Parser {
 
 }  // namespace
 
-Result<std::vector<Pipeline>> parse_script(std::string_view script) { return Parser{script}.list(); }
+Result<std::vector<CommandPipeline>> parse_script(std::string_view script) { return ScriptParser{script}.list(); }
 
 }  // namespace shiplog::member

@@ -35,7 +35,7 @@ struct SimpleCommand {
   std::vector<Redirection> redirections;
 };
 
-struct Pipeline {
+struct CommandPipeline {
   enum class When { kAlways, kAfterSuccess, kAfterFailure };
   When when = When::kAlways;
   bool negated = false;
@@ -43,6 +43,6 @@ struct Pipeline {
 };
 
 /// Error: kInvalid, in the words of a shell. Nested at most a few levels.
-Result<std::vector<Pipeline>> parse_script(std::string_view script);
+Result<std::vector<CommandPipeline>> parse_script(std::string_view script);
 
 }  // namespace shiplog::member

@@ -61,8 +61,8 @@ std::string stored_name(std::string name) {
   return name.empty() ? "." : name;
 }
 
-awaitable<void> add(Shell& shell, Output& out, std::string path, std::string name) {
-  const File* file = shell.files().find(path);
+awaitable<void> add(Shell& shell, CommandOutput& out, std::string path, std::string name) {
+  const ContainerFile* file = shell.files().find(path);
   if (file == nullptr || shell.host().stopped()) co_return;
   const size_t size = file->content.size();
   const bool directory = file->directory;  // the file may be gone after a write
@@ -133,11 +133,11 @@ Result<void> extract(Shell& shell, const std::string& base, TarEntry entry, bool
 awaitable<int> read_archive(Invocation& invocation, const TarOptions& options) {
   Shell& shell = invocation.shell;
   const std::string base = options.directory.empty() ? shell.directory() : shell.path(options.directory);
-  const File* folder = shell.files().find(base);
+  const ContainerFile* folder = shell.files().find(base);
   if (folder == nullptr || !folder->directory) {
     co_return co_await invocation.fail(options.directory + ": Cannot open: No such file or directory", kFailed);
   }
-  std::shared_ptr<Input> in = invocation.streams.in;
+  std::shared_ptr<CommandInput> in = invocation.streams.in;
   if (options.file != "-") {
     const auto readable = shell.files().read(shell.path(options.file), 0, 0);
     if (!readable) co_return co_await invocation.fail(options.file + ": " + readable.error().message, kFailed);

@@ -11,27 +11,27 @@ constexpr size_t kBlock = 512;
 constexpr size_t kLongestName = 4096;  // of a header that only holds names
 
 // Where the fields of a header are.
-struct Field {
+struct HeaderField {
   size_t begin;
   size_t size;
 };
-constexpr Field kName{0, 100};
-constexpr Field kMode{100, 8};
-constexpr Field kUser{108, 8};
-constexpr Field kGroup{116, 8};
-constexpr Field kSize{124, 12};
-constexpr Field kModified{136, 12};
-constexpr Field kChecksum{148, 8};
+constexpr HeaderField kName{0, 100};
+constexpr HeaderField kMode{100, 8};
+constexpr HeaderField kUser{108, 8};
+constexpr HeaderField kGroup{116, 8};
+constexpr HeaderField kSize{124, 12};
+constexpr HeaderField kModified{136, 12};
+constexpr HeaderField kChecksum{148, 8};
 constexpr size_t kType = 156;
-constexpr Field kMagic{257, 6};
-constexpr Field kPrefix{345, 155};
+constexpr HeaderField kMagic{257, 6};
+constexpr HeaderField kPrefix{345, 155};
 
-std::string_view text_of(std::string_view header, Field field) {
+std::string_view text_of(std::string_view header, HeaderField field) {
   const std::string_view text = header.substr(field.begin, field.size);
   return text.substr(0, std::min(text.find('\0'), text.size()));
 }
 
-std::optional<uint64_t> number_of(std::string_view header, Field field) {
+std::optional<uint64_t> number_of(std::string_view header, HeaderField field) {
   std::string_view text = text_of(header, field);
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -67,7 +67,7 @@ std::string pax_path(std::string_view records) {
   return {};
 }
 
-void put_number(std::string& header, Field field, uint64_t number) {
+void put_number(std::string& header, HeaderField field, uint64_t number) {
   std::string digits(field.size - 1, '0');
   for (size_t index = digits.size(); index > 0; --index, number >>= 3U) {
     digits[index - 1] = static_cast<char>('0' + (number & 7U));

@@ -13,7 +13,7 @@ constexpr char kDelete = 127;
 
 }  // namespace
 
-std::string Terminal::type(std::string_view keys) {
+std::string LineDiscipline::type(std::string_view keys) {
   std::string echo;
   for (const char key : keys) {
     if (key == '\r' || key == '\n') {
@@ -46,7 +46,7 @@ std::string Terminal::type(std::string_view keys) {
   return echo;
 }
 
-std::string Terminal::shown(std::string_view text) {
+std::string LineDiscipline::shown(std::string_view text) {
   std::string with_returns;
   with_returns.reserve(text.size() + 8);
   for (const char c : text) {

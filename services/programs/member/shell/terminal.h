@@ -8,7 +8,7 @@ namespace shiplog::member {
 
 /// The line discipline of a terminal: what the user types is echoed and can be edited, and becomes input when the line
 /// is finished. Threads: one.
-class Terminal {
+class LineDiscipline {
  public:
   static constexpr size_t kMostHeld = 64 * 1024;
 

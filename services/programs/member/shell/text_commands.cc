@@ -60,7 +60,7 @@ awaitable<int> each_input(Invocation& invocation, std::vector<std::string> files
   int code = 0;
   if (files.empty()) files.emplace_back("-");
   for (const std::string& file : files) {
-    std::shared_ptr<Input> in = invocation.streams.in;
+    std::shared_ptr<CommandInput> in = invocation.streams.in;
     if (file != "-") {
       const std::string path = invocation.shell.path(file);
       const auto readable = invocation.shell.files().read(path, 0, 0);

@@ -26,9 +26,9 @@ class SpdyCommand final : public CommandStreams, public std::enable_shared_from_
 
   void begin(std::shared_ptr<ByteStream> bytes, Executor& executor) {
     constexpr spdy::SessionLimits kLimits{.streams = 8, .held_bytes = 256 * 1024};
-    session_ = spdy::Session::start(
+    session_ = spdy::SpdySession::start(
         std::move(bytes), kLimits,
-        [weak = weak_from_this()](const std::shared_ptr<spdy::Stream>& stream) {
+        [weak = weak_from_this()](const std::shared_ptr<spdy::SpdyStream>& stream) {
           const auto self = weak.lock();
           return self != nullptr && self->open(stream);
         },
@@ -69,9 +69,9 @@ class SpdyCommand final : public CommandStreams, public std::enable_shared_from_
   void on_gone(std::function<void()> gone) override { gone_ = std::move(gone); }
 
  private:
-  bool open(const std::shared_ptr<spdy::Stream>& stream) {
+  bool open(const std::shared_ptr<spdy::SpdyStream>& stream) {
     const std::string_view type = stream->headers().get("streamtype");
-    std::shared_ptr<spdy::Stream>* place = nullptr;
+    std::shared_ptr<spdy::SpdyStream>* place = nullptr;
     if (type == "error") place = &outcome_;
     if (type == "stdin" && choice_.standard_in) place = &in_;
     if (type == "stdout" && choice_.standard_out) place = &out_;
@@ -92,7 +92,7 @@ class SpdyCommand final : public CommandStreams, public std::enable_shared_from_
   }
 
   /// The size of the terminal does not matter here.
-  static void skip(const std::shared_ptr<spdy::Stream>& stream) {
+  static void skip(const std::shared_ptr<spdy::SpdyStream>& stream) {
     stream->read([stream](const Result<std::string>& bytes) {
       if (bytes && !bytes.value().empty()) skip(stream);
     });
@@ -106,8 +106,8 @@ class SpdyCommand final : public CommandStreams, public std::enable_shared_from_
   int version_;
   StreamChoice choice_;
   CommandReady ready_;
-  std::shared_ptr<spdy::Session> session_;
-  std::shared_ptr<spdy::Stream> outcome_, in_, out_, error_out_, resize_;
+  std::shared_ptr<spdy::SpdySession> session_;
+  std::shared_ptr<spdy::SpdyStream> outcome_, in_, out_, error_out_, resize_;
   std::function<void()> gone_;
   bool finished_ = false;
 };

@@ -93,7 +93,7 @@ class WebSocketCommand final : public CommandStreams, public std::enable_shared_
   void receive() {
     if (receiving_ || finished_ || held_.size() > kMostHeld) return;
     receiving_ = true;
-    messages_->read([self = shared_from_this()](Result<std::optional<websocket::Message>> message) {
+    messages_->read([self = shared_from_this()](Result<std::optional<websocket::WebSocketMessage>> message) {
       self->receiving_ = false;
       if (self->finished_) return;
       if (!message || !message.value()) return self->lost();
