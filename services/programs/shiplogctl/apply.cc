@@ -58,9 +58,11 @@ ApplyWords split_apply_words(const std::vector<std::string>& words) {
       split.others.push_back(word);
       continue;
     }
-    split.selects = split.selects || option->short_name == 'l';
+    split.selects = split.selects || option->short_name == 'l' || word.starts_with("-Rl");
     split.objects.push_back(word);
-    const bool value_follows = option->has_value && (word == option->long_name || word.size() == 2);
+    // "-Rf FOLDER" is -R and -f.
+    const bool combined = word == "-Rf" || word == "-Rk" || word == "-Rl";
+    const bool value_follows = combined || (option->has_value && (word == option->long_name || word.size() == 2));
     if (value_follows && i + 1 < words.size()) split.objects.push_back(words[++i]);
   }
   return split;

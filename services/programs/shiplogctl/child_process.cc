@@ -30,15 +30,15 @@ Error failed(const std::string& program, int error) {
 }
 
 /// A pipe whose ends are closed.
-class Pipe {
+class ChildPipe {
  public:
-  ~Pipe() {
+  ~ChildPipe() {
     close_end(0);
     close_end(1);
   }
-  Pipe() = default;
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
+  ChildPipe() = default;
+  ChildPipe(const ChildPipe&) = delete;
+  ChildPipe& operator=(const ChildPipe&) = delete;
   bool open() { return ::pipe2(ends_.data(), O_CLOEXEC) == 0; }
   int read_end() const { return ends_[0]; }
   int write_end() const { return ends_[1]; }
@@ -77,8 +77,8 @@ std::string read_all(int fd) {
 Result<ChildResult> run_child(const std::vector<std::string>& words, const std::optional<std::string>& input,
                               bool capture) {
   SHIPLOG_CHECK(!words.empty() && !(input && capture), "a child process has a name, and one pipe at most");
-  Pipe in;
-  Pipe out;
+  ChildPipe in;
+  ChildPipe out;
   if ((input && !in.open()) || (capture && !out.open())) return failed(words.front(), errno);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);

@@ -140,6 +140,7 @@ TEST(ApplyWords, SelectionIsSeparatedFromTheRest) {
   EXPECT_EQ(split.objects, (Words{"-f", "a.yaml", "-Rf=b", "--filename=c", "-lx=y", "-k", "d"}));
   EXPECT_EQ(split.others, (Words{"--dry-run=server", "--prune", "-o", "name"}));
   EXPECT_TRUE(split.selects && split.prunes);
+  EXPECT_EQ(split_apply_words({"-Rf", "folder", "--wait"}).objects, (Words{"-Rf", "folder"}));
 }
 
 TEST(ApplyWords, DocumentsOfKubectlAreSplitAndGetTheirPolicies) {

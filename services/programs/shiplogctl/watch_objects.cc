@@ -29,7 +29,7 @@ struct WatchedCluster {
 };
 
 /// What was read of one cluster: its objects, or why there are none.
-struct Listed {
+struct FirstList {
   Result<Value> list = Value{};
   bool final = false;  ///< it is of no use to try again
 };
@@ -129,7 +129,7 @@ class ClusterWatch {
                WatchPrinter& printer)
       : cluster_{cluster}, wanted_{wanted}, options_{options}, printer_{printer} {}
 
-  Listed list() {
+  FirstList list() {
     FleetServer& server = *cluster_.server;
     server.connection.set_patience(Millis{options_.scope.timeout_seconds * 1000});
     if (!cluster_.resolved) {
@@ -191,7 +191,7 @@ class ClusterWatch {
   }
 
   Result<void> list_again() {
-    const Listed listed = list();
+    const FirstList listed = list();
     if (!listed.list) {
       finished_ = listed.final;
       if (finished_) printer_.problem(cluster_.server->cluster, listed.list.error().message);
@@ -260,7 +260,7 @@ Result<bool> watch_objects(std::vector<FleetServer>& servers, const WantedObject
     clusters[i].server = &servers[i];
     watches.emplace_back(clusters[i], wanted, options, printer);
   }
-  const auto listed = collect_in_parallel<Listed>(
+  const auto listed = collect_in_parallel<FirstList>(
       names_of(servers), [&](size_t index) { return watches[index].list(); }, to);
   std::vector<std::thread> threads;
   for (size_t i = 0; i < servers.size(); ++i) {
