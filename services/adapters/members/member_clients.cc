@@ -102,7 +102,8 @@ Result<std::shared_ptr<void>> MemberClients::place(const std::string& cluster, c
                                                   (streams ? " streams" : " requests") +
                                                   " under way through the cluster proxy, please try again later"};
   }
-  return std::shared_ptr<void>{&count, [counts](void* taken) { static_cast<std::atomic<size_t>*>(taken)->fetch_sub(1); }};
+  return std::shared_ptr<void>{&count,
+                               [counts](void* taken) { static_cast<std::atomic<size_t>*>(taken)->fetch_sub(1); }};
 }
 
 bool MemberClients::ready(const std::string& cluster) const {

@@ -18,14 +18,14 @@ namespace shiplog {
 
 class MemberTunnels;
 
-/// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that of
-/// spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew when its
-/// Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up nothing of
-/// the others. Threads: borrow() and names() from any; the rest on the executor.
+/// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that
+/// of spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew
+/// when its Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up
+/// nothing of the others. Threads: borrow() and names() from any; the rest on the executor.
 class MemberClients final : public Observer {
  public:
   struct Limits {
-    size_t requests = 200;  ///< under way in one member
+    size_t requests = 200;   ///< under way in one member
     size_t streams = 4'000;  ///< watches, logs and upgraded connections of one member
   };
   struct Options {
@@ -34,6 +34,7 @@ class MemberClients final : public Observer {
     std::function<Result<Value>(Value)> open;
     std::string user_agent;
     std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
+    MemberTunnels* tunnels = nullptr;                 ///< to pull members; nullptr: these are connected to as others
     Limits limits = {};
   };
   enum class Use { kRequest, kStream };

@@ -1,6 +1,6 @@
 #include "services/api/auth/authorization.h"
-#include "services/api/insight/insight.h"
 #include "services/api/auth/rbac/tunnel_access.h"
+#include "services/api/insight/insight.h"
 #include "services/api/pipeline/stages.h"
 #include "services/runtime/log.h"
 

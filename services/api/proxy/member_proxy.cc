@@ -104,10 +104,9 @@ void MemberProxy::send(const CallPtr& call, const MemberClients::Borrowed& borro
       .writer = context.writer,
       .keep = std::make_shared<MemberClients::Borrowed>(borrowed),
       .headers = [call](const HttpResponse& head) { return headers_from_member(head, call->proxied); },
-      .before =
-          [self = shared_from_this(), call](int status, std::function<void(Result<void>)> then) {
-            self->record(call, status, std::move(then));
-          },
+      .before = [self = shared_from_this(), call](
+                    int status,
+                    std::function<void(Result<void>)> then) { self->record(call, status, std::move(then)); },
       .failed = [self = shared_from_this(), call](const Error& error) { self->unreached(call, error); }});
   HttpClient::PacedStream paced;
   paced.head_timeout = kHeadTimeout;
@@ -123,7 +122,8 @@ void MemberProxy::upgrade(const CallPtr& call, const MemberClients::Borrowed& bo
                              const int status = upgraded.value().response.status;
                              auto held = std::make_shared<HttpClient::Upgraded>(std::move(upgraded).value());
                              self->record(call, status, [self, call, borrowed, held](const Result<void>& recorded) {
-                               if (!recorded) return fail(*call->context, recorded.error(), subject_of(call->proxied.cluster));
+                               if (!recorded)
+                                 return fail(*call->context, recorded.error(), subject_of(call->proxied.cluster));
                                self->answer_upgrade(call, borrowed, std::move(*held));
                              });
                            });
@@ -189,10 +189,10 @@ void MemberProxy::list_all(const CallPtr& call, HttpRequest request) {
 /// Which cluster has the object: the request is for that one.
 void MemberProxy::find_cluster(const CallPtr& call, HttpRequest request) {
   const ResourcePath path = *parse_resource_path(call->proxied.path);
-  request.target = encode_target((path.group.empty() ? "/api" : "/apis/" + path.group) + "/" + path.version +
-                                     (path.ns.empty() ? "" : "/namespaces/" + path.ns) + "/" + path.resource + "/" +
-                                     path.name,
-                                 {});
+  request.target =
+      encode_target((path.group.empty() ? "/api" : "/apis/" + path.group) + "/" + path.version +
+                        (path.ns.empty() ? "" : "/namespaces/" + path.ns) + "/" + path.resource + "/" + path.name,
+                    {});
   request.headers.erase("Content-Type");
   for (const char* name : {"Connection", "Upgrade"}) request.headers.erase(name);
   ask_all(*server_, request, all_clusters_, [self = shared_from_this(), call](const std::vector<ClusterAnswer>& found) {

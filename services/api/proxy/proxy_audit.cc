@@ -21,8 +21,8 @@ void record_proxied(const Server& server, const RequestContext& context, const P
                     std::function<void(Result<void>)> then) {
   if (status == kUnauthorized || status == kForbidden) {
     record_refused_proxied(server, context, status,
-                           "the member answered " + context.request.method + " " + proxied.path +
-                               " with HTTP status " + std::to_string(status));
+                           "the member answered " + context.request.method + " " + proxied.path + " with HTTP status " +
+                               std::to_string(status));
   }
   then(ok());
 }
@@ -32,12 +32,11 @@ void record_refused_proxied(const Server& server, const RequestContext& context,
   const Attributes wanted = attributes_of(context.request.method, context.request.path, context.request.query);
   Entry entry = entry_for(server, context, wanted.verb);
   const ObjectKey cluster{type::kCluster, "", wanted.name};
-  server.denials->record(server.options.record->replica(),
-                         {std::move(entry.actor),
-                          std::move(entry.request.verb),
-                          std::move(entry.request.path),
-                          std::move(entry.cause),
-                          {cluster, status, reason_of_status(status), message}});
+  server.denials->record(server.options.record->replica(), {std::move(entry.actor),
+                                                            std::move(entry.request.verb),
+                                                            std::move(entry.request.path),
+                                                            std::move(entry.cause),
+                                                            {cluster, status, reason_of_status(status), message}});
 }
 
 }  // namespace shiplog::api

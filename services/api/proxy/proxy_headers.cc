@@ -11,14 +11,14 @@ namespace shiplog::api {
 namespace {
 
 /// RFC 9110, 7.6.1, and what its predecessors named.
-constexpr std::array kHopByHop = {"connection", "keep-alive",        "proxy-connection", "proxy-authenticate",
-                                  "te",         "transfer-encoding", "trailer",          "proxy-authorization",
-                                  "upgrade",    "content-length",    "host",             "expect"};
+constexpr std::array kHopByHop = {
+    "connection", "keep-alive",          "proxy-connection", "proxy-authenticate", "te",   "transfer-encoding",
+    "trailer",    "proxy-authorization", "upgrade",          "content-length",     "host", "expect"};
 /// Set here, or statements about the client that only the server before the member may make.
-constexpr std::array kOfRequest = {"authorization", "forwarded",   "x-real-ip", "audit-id",
-                                   "traceparent",   "tracestate",  "via",       "http2-settings"};
+constexpr std::array kOfRequest = {"authorization", "forwarded",  "x-real-ip", "audit-id",
+                                   "traceparent",   "tracestate", "via",       "http2-settings"};
 constexpr std::array kOfRequestPrefixes = {"impersonate-", "x-remote-", "x-forwarded-"};
-constexpr std::array kOfResponse = {"audit-id", "set-cookie", "set-cookie2", "strict-transport-security",
+constexpr std::array kOfResponse = {"audit-id", "set-cookie", "set-cookie2",     "strict-transport-security",
                                     "alt-svc",  "date",       "clear-site-data", "public-key-pins"};
 
 template <size_t Count>
@@ -61,8 +61,9 @@ Result<void> add_identity(const User& user, HttpHeaders& headers) {
   for (const std::string& group : user.groups) {
     if (group == kAuthenticatedGroup || group == kUnauthenticatedGroup) continue;
     if (!is_header_value(group)) {
-      return Error{ErrorCode::kBadRequest, "a group of the user cannot be passed on to a member: it is empty or has "
-                                           "control characters"};
+      return Error{ErrorCode::kBadRequest,
+                   "a group of the user cannot be passed on to a member: it is empty or has "
+                   "control characters"};
     }
     headers.add("Impersonate-Group", group);
   }

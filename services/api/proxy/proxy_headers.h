@@ -21,8 +21,8 @@ struct ProxiedIdentity {
 
 /// The headers of the request to the member: those of the client without hop-by-hop headers, those that its Connection
 /// header names, credentials, Impersonate-*, X-Remote-* and statements about where it comes from; then the user and its
-/// groups to impersonate, but for system:authenticated and system:unauthenticated, and the trace. Neither uid nor extra are
-/// passed on. Error: kBadRequest, the user's name or a group cannot be a header.
+/// groups to impersonate, but for system:authenticated and system:unauthenticated, and the trace. Neither uid nor extra
+/// are passed on. Error: kBadRequest, the user's name or a group cannot be a header.
 Result<HttpHeaders> headers_to_member(const HttpHeaders& headers, const ProxiedRequest& proxied,
                                       const ProxiedIdentity& identity);
 

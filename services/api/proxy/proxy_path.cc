@@ -14,9 +14,7 @@ namespace {
 constexpr std::string_view kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
 constexpr std::string_view kProxy = "/proxy";
 
-Error ambiguous(const std::string& why) {
-  return {ErrorCode::kBadRequest, "the path of a proxied request " + why};
-}
+Error ambiguous(const std::string& why) { return {ErrorCode::kBadRequest, "the path of a proxied request " + why}; }
 
 /// Cuts `kClusters` NAME `kProxy` off the undecoded path.
 Result<std::string> take_cluster(std::string_view& raw) {
@@ -40,7 +38,8 @@ Result<void> append_segment(std::string_view raw, ProxiedRequest& into) {
   if (!unescaped) return unescaped.error();
   const std::string_view decoded = unescaped.value();
   if (decoded == "." || decoded == "..") return ambiguous("must have no segment \".\" or \"..\"");
-  if (decoded.find_first_of("/\\") != std::string_view::npos) return ambiguous("must have no escaped slash or backslash");
+  if (decoded.find_first_of("/\\") != std::string_view::npos)
+    return ambiguous("must have no escaped slash or backslash");
   const bool has_control = std::ranges::any_of(
       decoded, [](char c) { return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f; });
   if (has_control) return ambiguous("must have no control characters");
