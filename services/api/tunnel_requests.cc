@@ -27,9 +27,10 @@ void serve_tunnel_request(const ServerPtr& server, const RequestContextPtr& cont
     return fail(*context, Error{ErrorCode::kNotFound, "there is nothing at " + context->request.path});
   }
   if (!equal_ignoring_case(context->request.headers.get("Upgrade"), kTunnelProtocol)) {
-    return fail(*context, Error{ErrorCode::kBadRequest, "a tunnel is opened by a request with the headers Connection: "
-                                                        "Upgrade and Upgrade: " +
-                                                            std::string{kTunnelProtocol}});
+    return fail(*context, Error{ErrorCode::kBadRequest,
+                                "a tunnel is opened by a request with the headers Connection: "
+                                "Upgrade and Upgrade: " +
+                                    std::string{kTunnelProtocol}});
   }
   if (const auto room = tunnels->check(cluster); !room) return fail(*context, room.error());
   when_current(server, context, [server, context, tunnels, cluster] {

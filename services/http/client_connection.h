@@ -27,7 +27,7 @@ struct ClientEndpoint {
   bool insecure = false;
   net::TlsContext tls;  ///< nullptr: plain
   std::shared_ptr<const Networks> denied_networks;
-  HttpClient::Dial dial;  ///< empty: it is connected to
+  HttpClient::Dial dial;                    ///< empty: it is connected to
   std::shared_ptr<const ProxyRoute> proxy;  ///< nullptr: connected directly
 };
 
@@ -84,7 +84,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   const std::shared_ptr<ClientCall>& call() const { return call_; }
 
  private:
-  /// The one place where a connection to the server is made: through a proxy, by the client's Dial, or directly; then TLS.
+  /// The one place where a connection to the server is made: through a proxy, by the client's Dial, or directly; then
+  /// TLS.
   void reach_server();
   void dial();
   void connect();

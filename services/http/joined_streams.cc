@@ -25,9 +25,8 @@ struct Joined : std::enable_shared_from_this<Joined> {
   void pass(const std::shared_ptr<ByteStream>& from, const std::shared_ptr<ByteStream>& to) {
     from->read([self = shared_from_this(), from, to](Result<std::string> bytes) {
       if (!bytes || bytes.value().empty()) return self->end();
-      to->write(std::move(bytes).value(), [self, from, to](const Result<void>& written) {
-        written ? self->pass(from, to) : self->end();
-      });
+      to->write(std::move(bytes).value(),
+                [self, from, to](const Result<void>& written) { written ? self->pass(from, to) : self->end(); });
     });
   }
 
@@ -88,9 +87,8 @@ void connect_stream(const std::shared_ptr<IoThreads>& io, const std::string& hos
                            "connecting to " + host + " took longer than " + std::to_string(timeout.value) + " ms"});
       }
     });
-    connecting->transport->connect(host, port, denied, [connecting](const Result<void>& connected) {
-      connecting->finish(connected);
-    });
+    connecting->transport->connect(host, port, denied,
+                                   [connecting](const Result<void>& connected) { connecting->finish(connected); });
   });
 }
 

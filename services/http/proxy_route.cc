@@ -68,15 +68,14 @@ class ProxyConversation : public std::enable_shared_from_this<ProxyConversation>
         done_{std::move(done)} {}
 
   void begin() {
-    transport_.connect(proxy_.host, proxy_.port, destination_.denied,
-                       [self = shared_from_this()](const Result<void>& connected) {
-                         if (!connected) return self->fail(connected.error());
-                         if (!self->proxy_.tls) return self->talk();
-                         self->transport_.handshake_as_client(
-                             self->proxy_.tls, self->proxy_.host, self->proxy_.insecure, [self](const Result<void>& shaken) {
-                               shaken ? self->talk() : self->fail(shaken.error());
-                             });
-                       });
+    transport_.connect(
+        proxy_.host, proxy_.port, destination_.denied, [self = shared_from_this()](const Result<void>& connected) {
+          if (!connected) return self->fail(connected.error());
+          if (!self->proxy_.tls) return self->talk();
+          self->transport_.handshake_as_client(
+              self->proxy_.tls, self->proxy_.host, self->proxy_.insecure,
+              [self](const Result<void>& shaken) { shaken ? self->talk() : self->fail(shaken.error()); });
+        });
   }
 
  private:
@@ -129,7 +128,8 @@ class ProxyConversation : public std::enable_shared_from_this<ProxyConversation>
   void judge_method() {
     if (input_[0] != '\x05') return fail("it does not speak SOCKS 5");
     if (input_[1] == '\x00') return request_connection();
-    if (input_[1] != '\x02' || proxy_.user.empty()) return fail("it accepts none of the ways to log in that are offered");
+    if (input_[1] != '\x02' || proxy_.user.empty())
+      return fail("it accepts none of the ways to log in that are offered");
     if (proxy_.user.size() > kMostNameBytes || proxy_.password.size() > kMostNameBytes) {
       return fail("SOCKS 5 allows 255 bytes for user and password");
     }
@@ -310,8 +310,8 @@ void connect_through(const ProxyRoute& proxy, net::Transport& transport, ProxyDe
                      std::shared_ptr<void> keep, net::Transport::Done done) {
   const std::string network = destination.denied == nullptr ? "" : destination.denied->holding(destination.host);
   if (!network.empty()) {
-    return done(Error{ErrorCode::kForbidden,
-                      "not called: " + destination.host + " is in the denied network " + network});
+    return done(
+        Error{ErrorCode::kForbidden, "not called: " + destination.host + " is in the denied network " + network});
   }
   std::make_shared<ProxyConversation>(proxy, transport, std::move(destination), std::move(keep), std::move(done))
       ->begin();

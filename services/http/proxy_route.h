@@ -30,16 +30,16 @@ struct ProxyRoute {
 /// nullptr: the target names no proxy. Error: kBadRequest, its URL or a header cannot be used.
 Result<std::shared_ptr<const ProxyRoute>> proxy_route_of(const ClientTarget& target);
 
-/// Where the proxy is to connect to. An address in `denied` is refused, as is a proxy in one of them; names are resolved
-/// by the proxy.
+/// Where the proxy is to connect to. An address in `denied` is refused, as is a proxy in one of them; names are
+/// resolved by the proxy.
 struct ProxyDestination {
   std::string host;
   std::string port;
   std::shared_ptr<const Networks> denied;
 };
 
-/// Connects the transport to the proxy and, through it, to the destination. `keep` owns the transport. Errors of `done`:
-/// kUnavailable, naming the proxy; kForbidden. Call on the strand.
+/// Connects the transport to the proxy and, through it, to the destination. `keep` owns the transport. Errors of
+/// `done`: kUnavailable, naming the proxy; kForbidden. Call on the strand.
 void connect_through(const ProxyRoute& proxy, net::Transport& transport, ProxyDestination destination,
                      std::shared_ptr<void> keep, net::Transport::Done done);
 

@@ -52,8 +52,8 @@ class ThroughProxy : public ::testing::Test {
 
 TEST_F(ThroughProxy, HttpConnectWithHeadersAndLogin_1_16_4) {
   const TestProxy proxy{{.user = "team", .password = "p:w"}};
-  const auto client = client_through("http://team:p%3Aw@127.0.0.1:" + std::to_string(proxy.port()),
-                                     {{"X-Team", "a"}, {"X-Team", "b"}});
+  const auto client =
+      client_through("http://team:p%3Aw@127.0.0.1:" + std::to_string(proxy.port()), {{"X-Team", "a"}, {"X-Team", "b"}});
   expect_reaches(*client);
   ASSERT_EQ(proxy.requests().size(), 1U);
   EXPECT_THAT(proxy.requests()[0], HasSubstr("CONNECT " + destination() + " HTTP/1.1\r\n"));
@@ -105,7 +105,8 @@ TEST_F(ThroughProxy, DeniedNetworksHoldThroughAProxy) {
 }
 
 TEST(ProxyRoute, UnusableUrlsAndHeadersAreRefusedWithoutRepeatingPasswords) {
-  for (const char* url : {"proxy:3128", "ftp://proxy", "http://", "http://proxy:0", "http://[::1", "http://u:%zz@proxy"}) {
+  for (const char* url :
+       {"proxy:3128", "ftp://proxy", "http://", "http://proxy:0", "http://[::1", "http://u:%zz@proxy"}) {
     ClientTarget target;
     target.proxy_url = url;
     const auto route = proxy_route_of(target);

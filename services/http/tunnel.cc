@@ -35,8 +35,8 @@ class Waiting final : public WaitingTunnel, public std::enable_shared_from_this<
       self->gone_ = nullptr;
       self->timer_.arm(timeout, [weak = self->weak_from_this(), timeout] {
         if (const auto late = weak.lock()) {
-          late->end({ErrorCode::kTimeout,
-                     "no answer through the tunnel within " + std::to_string(timeout.value) + " ms"});
+          late->end(
+              {ErrorCode::kTimeout, "no answer through the tunnel within " + std::to_string(timeout.value) + " ms"});
         }
       });
       self->send(kGo);
@@ -75,8 +75,8 @@ class Waiting final : public WaitingTunnel, public std::enable_shared_from_this<
   void receive(Result<std::string> bytes) {
     if (ended_) return;
     if (!bytes || bytes.value().empty()) {
-      return end(bytes ? Error{ErrorCode::kUnavailable, reason_.empty() ? "the other end has closed the tunnel"
-                                                                        : "at the other end: " + reason_}
+      return end(bytes ? Error{ErrorCode::kUnavailable,
+                               reason_.empty() ? "the other end has closed the tunnel" : "at the other end: " + reason_}
                        : bytes.error());
     }
     const std::string& received = bytes.value();

@@ -45,9 +45,9 @@ struct TunnelTarget {
   std::string host, port;
 };
 
-/// The end that opened a tunnel: waits until it is used, then connects to the target and passes bytes. `taken` is called
-/// when that begins; `ended` once, at the end of everything. A tunnel on which nothing is heard for `longest_silence` is
-/// closed while it waits.
+/// The end that opened a tunnel: waits until it is used, then connects to the target and passes bytes. `taken` is
+/// called when that begins; `ended` once, at the end of everything. A tunnel on which nothing is heard for
+/// `longest_silence` is closed while it waits.
 void serve_tunnel(const std::shared_ptr<IoThreads>& io, std::shared_ptr<ByteStream> stream, TunnelTarget target,
                   std::function<void()> taken, std::function<void()> ended, Millis longest_silence = Millis{60'000});
 

@@ -77,8 +77,9 @@ class Tunnel : public ::testing::Test {
 TEST_F(Tunnel, CarriesTlsToTheServerAtItsOtherEnd) {
   auto [gateway_end, agent_end] = connection();
   Awaited<bool> taken, ended;
-  serve_tunnel(io_, agent_end, {"127.0.0.1", std::to_string(member_->bound_port())}, [&] { taken.set(true); },
-               [&] { ended.set(true); });
+  serve_tunnel(
+      io_, agent_end, {"127.0.0.1", std::to_string(member_->bound_port())}, [&] { taken.set(true); },
+      [&] { ended.set(true); });
   const auto tunnel = WaitingTunnel::start(io_, gateway_end, [] {});
   {
     const auto client = client_through(tunnel);
@@ -98,7 +99,8 @@ TEST_F(Tunnel, ReportsWhyTheServerIsNotReached) {
   auto [gateway_end, agent_end] = connection();
   const uint16_t port = member_->bound_port();
   member_->stop(Millis{0});
-  serve_tunnel(io_, agent_end, {"127.0.0.1", std::to_string(port)}, [] {}, [] {});
+  serve_tunnel(
+      io_, agent_end, {"127.0.0.1", std::to_string(port)}, [] {}, [] {});
   const auto client = client_through(WaitingTunnel::start(io_, gateway_end, [] {}));
   const auto answer = get(*client, "/a");
   ASSERT_FALSE(answer);
@@ -116,7 +118,8 @@ TEST_F(Tunnel, APeerThatDoesNotAnswerPingsIsGivenUpOn) {
 
 TEST_F(Tunnel, PingsKeepItAliveUntilItIsUsed) {
   auto [gateway_end, agent_end] = connection();
-  serve_tunnel(io_, agent_end, {"127.0.0.1", std::to_string(member_->bound_port())}, [] {}, [] {});
+  serve_tunnel(
+      io_, agent_end, {"127.0.0.1", std::to_string(member_->bound_port())}, [] {}, [] {});
   std::atomic<bool> gone{false};
   const auto tunnel = WaitingTunnel::start(io_, gateway_end, [&] { gone = true; },
                                            {.ping_every = Millis{1}, .ping_answer = Millis{10'000}});
@@ -128,7 +131,8 @@ TEST_F(Tunnel, PingsKeepItAliveUntilItIsUsed) {
 TEST_F(Tunnel, AServingEndThatHearsNothingEndsIt) {
   auto [gateway_end, agent_end] = connection();
   Awaited<bool> ended;
-  serve_tunnel(io_, agent_end, {"127.0.0.1", "1"}, [] {}, [&] { ended.set(true); }, Millis{20});
+  serve_tunnel(
+      io_, agent_end, {"127.0.0.1", "1"}, [] {}, [&] { ended.set(true); }, Millis{20});
   EXPECT_TRUE(ended.get());
 }
 

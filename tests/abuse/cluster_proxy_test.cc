@@ -71,7 +71,8 @@ class ProxiedMember : public ::testing::Test {
                           "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: " +
                           name + "}\nspec:\n  syncMode: Push\n  apiEndpoint: " + url +
                           "\n  secretRef: {namespace: karmada-cluster, name: " + name +
-                          "}\n  impersonatorSecretRef: {namespace: karmada-cluster, name: " + name + "-impersonator}\n");
+                          "}\n  impersonatorSecretRef: {namespace: karmada-cluster, name: " + name +
+                          "-impersonator}\n");
   }
   /// `user` may reach these clusters.
   void permit(const std::string& user, const std::string& cluster) {
@@ -95,7 +96,9 @@ class ProxiedMember : public ::testing::Test {
     return at == std::string::npos ? 0 : std::stoll(status.substr(at + field.size()));
   }
   void expect_refusal_audited(const std::string& user) {
-    EXPECT_TRUE(eventually([&] { return fleet_.shiplogctl({"audit", "--refused", "--user", user}).says(user); })) << user;
+    EXPECT_TRUE(eventually([&] {
+      return fleet_.shiplogctl({"audit", "--refused", "--user", user}).says(user);
+    })) << user;
   }
 
   Fleet fleet_;
@@ -172,8 +175,9 @@ TEST_F(ProxiedMember, ImpersonationNeedsPermissionHere) {
   };
   EXPECT_EQ(call({}), 200);
   EXPECT_EQ(call({{"Impersonate-User", "system:admin"}}), 403);
-  EXPECT_EQ(call({{"Impersonate-User", "system:serviceaccount:default:robot"}, {"Impersonate-Group", "system:masters"}}),
-            403);
+  EXPECT_EQ(
+      call({{"Impersonate-User", "system:serviceaccount:default:robot"}, {"Impersonate-Group", "system:masters"}}),
+      403);
   EXPECT_EQ(member.requests().size(), 1U);
   expect_refusal_audited("system:serviceaccount:default:robot");
 }

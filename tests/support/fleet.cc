@@ -75,6 +75,19 @@ std::string Fleet::estimator(const std::string& member, std::vector<std::string>
   return read_file(address);
 }
 
+Process& Fleet::agent(const std::string& member, std::vector<std::string> options) {
+  const std::string name = "agent-" + member;
+  processes_.erase(name);
+  auto& process = processes_[name];
+  const Environment own{{"HOME", path("home")}, {"TMPDIR", temporary()}};
+  process = std::make_unique<Process>(
+      joined({SHIPLOGD, "agent", "--cluster-name=" + member, "--karmada-kubeconfig=" + kubeconfig(name),
+              "--kubeconfig=" + kubeconfig(member)},
+             options),
+      own, path(name + ".log"));
+  return *process;
+}
+
 Process& Fleet::process(const std::string& name) { return *processes_.at(name); }
 
 void Fleet::kill(const std::string& name) { processes_.at(name)->kill(); }

@@ -34,6 +34,8 @@ class Fleet {
   Process& member(const std::string& name, std::vector<std::string> options = {});
   /// `shiplogd estimator` for a member, as the process "estimator-NAME"; where it listens, as "HOST:PORT".
   std::string estimator(const std::string& member, std::vector<std::string> options = {});
+  /// `shiplogd agent` for a member, as the process "agent-NAME", with the kubeconfig agent-NAME.kubeconfig.
+  Process& agent(const std::string& member, std::vector<std::string> options = {});
   Process& process(const std::string& name);
   /// kill -9.
   void kill(const std::string& name);

@@ -126,8 +126,7 @@ class TestProxy::Tunnel {
     }
     const size_t begin = std::strlen("CONNECT ");
     const size_t colon = head.find(':', begin);
-    server_ = connect_to(head.substr(begin, colon - begin),
-                         static_cast<uint16_t>(std::stoi(head.substr(colon + 1))));
+    server_ = connect_to(head.substr(begin, colon - begin), static_cast<uint16_t>(std::stoi(head.substr(colon + 1))));
     write_client(server_ < 0 ? "HTTP/1.1 502 Bad Gateway\r\n\r\n" : "HTTP/1.1 200 Connection established\r\n\r\n");
     return server_ >= 0;
   }
@@ -154,8 +153,8 @@ class TestProxy::Tunnel {
       host = take(static_cast<unsigned char>(take(1)[0]));
     }
     const std::string port = take(2);
-    const auto number = static_cast<uint16_t>((static_cast<unsigned char>(port[0]) << 8U) |
-                                              static_cast<unsigned char>(port[1]));
+    const auto number =
+        static_cast<uint16_t>((static_cast<unsigned char>(port[0]) << 8U) | static_cast<unsigned char>(port[1]));
     note(host + ":" + std::to_string(number));
     server_ = connect_to(host, number);
     write_client(std::string(server_ < 0 ? "\x05\x05\x00\x01" : "\x05\x00\x00\x01", 4) + std::string(6, '\0'));

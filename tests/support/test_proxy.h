@@ -17,7 +17,7 @@ class TestProxy {
     bool socks = false;
     bool tls = false;
     std::string user = {}, password = {};  ///< empty: anyone may use it
-    std::string refusal = {};         ///< answered to every CONNECT instead: "HTTP/1.1 407 ...\r\n\r\n"
+    std::string refusal = {};              ///< answered to every CONNECT instead: "HTTP/1.1 407 ...\r\n\r\n"
   };
   explicit TestProxy(Options options);
   ~TestProxy();

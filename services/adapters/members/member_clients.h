@@ -34,6 +34,7 @@ class MemberClients final : public Observer {
     std::function<Result<Value>(Value)> open;
     std::string user_agent;
     std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
+    MemberTunnels* tunnels = nullptr;                 ///< to pull members; nullptr: these are connected to as others
     Limits limits = {};
   };
   enum class Use { kRequest, kStream };

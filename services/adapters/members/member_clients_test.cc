@@ -41,8 +41,7 @@ class MemberClientsTest : public ::testing::Test {
   }
   void put_cluster(const std::string& spec) { fold_change(cluster_key("m1"), Value::object({{"spec", json(spec)}})); }
   void put_secret(const std::string& name, const std::string& field, const std::string& text) {
-    fold_change(secret_key(name),
-                Value::object({{"data", Value::object({{field, base64_encode(text)}})}}));
+    fold_change(secret_key(name), Value::object({{"data", Value::object({{field, base64_encode(text)}})}}));
   }
   void join(const std::string& url) {
     put_cluster(R"({"apiEndpoint":")" + url + R"(","secretRef":{"namespace":"fleet","name":"m1"},)" +

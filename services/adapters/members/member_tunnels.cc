@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace shiplog {
 namespace {
 
@@ -35,9 +34,9 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
     {
       const std::lock_guard lock{mutex};
       const auto found = clusters.find(cluster);
-      const bool known = found != clusters.end() && (!found->second.tunnels.empty() ||
-                                                     options.executor->now() - found->second.last_seen <
-                                                         options.remembered);
+      const bool known =
+          found != clusters.end() &&
+          (!found->second.tunnels.empty() || options.executor->now() - found->second.last_seen < options.remembered);
       if (known && found->second.tunnels.empty()) {
         const uint64_t number = ++numbers;
         found->second.waiters.push_back({number, std::move(then)});

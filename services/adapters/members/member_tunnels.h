@@ -17,17 +17,17 @@
 
 namespace shiplog {
 
-/// The tunnels that agents of pull members keep open to this process, by cluster, and connections through them. A member
-/// that no agent has opened one for is connected to directly, which works where there is a route; one that had some
-/// lately is not: then its agent is gone for now. Threads: any.
+/// The tunnels that agents of pull members keep open to this process, by cluster, and connections through them. A
+/// member that no agent has opened one for is connected to directly, which works where there is a route; one that had
+/// some lately is not: then its agent is gone for now. Threads: any.
 class MemberTunnels {
  public:
   struct Options {
     std::shared_ptr<IoThreads> io;
     Executor* executor = nullptr;  ///< for timers
     size_t most_waiting = 16;      ///< of one cluster
-    Millis take_timeout{4'000};    ///< for the agent to connect; less than a client's connect_timeout
-    Millis wait_for_one{3'000};    ///< when all are in use
+    Millis take_timeout{3'000};    ///< for the agent to connect; less than a client's connect_timeout
+    Millis wait_for_one{1'500};    ///< when all are in use
     Millis remembered{600'000};    ///< so long a cluster without a tunnel is not connected to directly
     TunnelTiming timing = {};
   };

@@ -42,11 +42,8 @@ class MemberTunnelsTest : public ::testing::Test {
   std::atomic<int> closed_{0};
   ThreadLoop loop_;
   std::shared_ptr<IoThreads> io_ = std::make_shared<IoThreads>(1);
-  MemberTunnels tunnels_{{.io = io_,
-                          .executor = &loop_,
-                          .most_waiting = 2,
-                          .take_timeout = Millis{20},
-                          .wait_for_one = Millis{20}}};
+  MemberTunnels tunnels_{
+      {.io = io_, .executor = &loop_, .most_waiting = 2, .take_timeout = Millis{20}, .wait_for_one = Millis{20}}};
 };
 
 TEST_F(MemberTunnelsTest, AMemberWithoutTunnelsIsConnectedToDirectly) {

@@ -25,9 +25,8 @@ class ByteRelay : public std::enable_shared_from_this<ByteRelay> {
     from->read([self = shared_from_this(), from, to](Result<std::string> bytes) {
       if (!bytes) return self->close();
       if (bytes.value().empty()) return self->finish(to);
-      to->write(std::move(bytes).value(), [self, from, to](const Result<void>& written) {
-        written ? self->pass(from, to) : self->close();
-      });
+      to->write(std::move(bytes).value(),
+                [self, from, to](const Result<void>& written) { written ? self->pass(from, to) : self->close(); });
     });
   }
 

@@ -60,12 +60,11 @@ void ask_all(const Server& server, const HttpRequest& request, const std::shared
       continue;
     }
     const auto lease = std::make_shared<ByteLease>(budget);
-    borrowed.value().client->request(
-        request, kTimeout,
-        [asked, name, lease, held = borrowed.value()](Result<HttpResponse> response) {
-          answered(asked, name, std::move(response), lease);
-        },
-        {.max_response_bytes = kMostBytes, .lease = lease});
+    borrowed.value().client->request(request, kTimeout,
+                                     [asked, name, lease, held = borrowed.value()](Result<HttpResponse> response) {
+                                       answered(asked, name, std::move(response), lease);
+                                     },
+                                     {.max_response_bytes = kMostBytes, .lease = lease});
   }
   answered(asked, "", Error{ErrorCode::kNotFound, "not a cluster"}, nullptr);
 }

@@ -9,12 +9,14 @@ namespace {
 
 TEST(MergedLists, HaveTheItemsOfAllClusters_1_16_7) {
   const Value merged = merged_lists(
-      {{"m1", R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"x"},"items":[{"a":1}]})",
+      {{"m1",
+        R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"x"},"items":[{"a":1}]})",
         nullptr},
        {"m2", R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[{"a":2},{"a":3}]})",
         nullptr}});
-  EXPECT_EQ(to_json(merged),
-            R"({"apiVersion":"v1","items":[{"a":1},{"a":2},{"a":3}],"kind":"PodList","metadata":{"resourceVersion":""}})");
+  EXPECT_EQ(
+      to_json(merged),
+      R"({"apiVersion":"v1","items":[{"a":1},{"a":2},{"a":3}],"kind":"PodList","metadata":{"resourceVersion":""}})");
 }
 
 TEST(MergedLists, LeaveOutWhatIsNoList) {

@@ -70,9 +70,8 @@ void ResponseRelay::part(std::string bytes, std::function<void()> more) {
 }
 
 void ResponseRelay::write(std::string bytes, std::function<void()> more) {
-  options_.writer->write(std::move(bytes), [self = shared_from_this(), more = std::move(more)](const Result<void>& done) {
-    done ? more() : self->cancel();
-  });
+  options_.writer->write(std::move(bytes), [self = shared_from_this(), more = std::move(more)](
+                                               const Result<void>& done) { done ? more() : self->cancel(); });
 }
 
 void ResponseRelay::end(const Result<void>& ended) {
@@ -87,7 +86,8 @@ void ResponseRelay::end(const Result<void>& ended) {
     before = std::exchange(phase_, Phase::kOver);
     stream_ = nullptr;
   }
-  if (before == Phase::kWaiting) return options_.failed(ended ? Error{ErrorCode::kInternal, "no answer"} : ended.error());
+  if (before == Phase::kWaiting)
+    return options_.failed(ended ? Error{ErrorCode::kInternal, "no answer"} : ended.error());
   // Cut off, it ends without its last chunk when the writer is dropped: the client must see that.
   if (before == Phase::kPassing && ended) options_.writer->end();
 }

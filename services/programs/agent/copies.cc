@@ -109,9 +109,8 @@ std::optional<Value> work_status_patch(const Value& copy, const Value& remote) {
   if (conditions.size() + theirs.size() > 0 && conditions != theirs) status.set("conditions", conditions);
   if (statuses != remote["status"]["manifestStatuses"]) status.set("manifestStatuses", statuses);
   if (status.members().empty()) return std::nullopt;
-  return Value::object(
-      {{"metadata", Value::object({{"resourceVersion", remote["metadata"]["resourceVersion"]}})},
-       {"status", std::move(status)}});
+  return Value::object({{"metadata", Value::object({{"resourceVersion", remote["metadata"]["resourceVersion"]}})},
+                        {"status", std::move(status)}});
 }
 
 std::optional<Value> released_work(const Value& remote) {
@@ -155,9 +154,9 @@ std::optional<Value> definition_for(const Value& cluster, const Value& manifest)
            {"spec", Value::object({{"group", std::string{group}},
                                    {"names", Value::object({{"plural", resource["name"]}, {"kind", manifest["kind"]}})},
                                    {"scope", namespaced ? "Namespaced" : "Cluster"},
-                                   {"versions", Value::array({Value::object({{"name", std::string{version}},
-                                                                             {"served", true},
-                                                                             {"storage", true}})})}})}}));
+                                   {"versions",
+                                    Value::array({Value::object(
+                                        {{"name", std::string{version}}, {"served", true}, {"storage", true}})})}})}}));
     }
   }
   return std::nullopt;
@@ -172,8 +171,8 @@ Value slim_definition(const Value& manifest) {
                                    {"kind", manifest["spec"]["names"]["kind"]}}));
   Value versions = Value::array();
   for (const Value& version : manifest["spec"]["versions"].items()) {
-    versions.push_back(Value::object(
-        {{"name", version["name"]}, {"served", version["served"]}, {"storage", version["storage"]}}));
+    versions.push_back(
+        Value::object({{"name", version["name"]}, {"served", version["served"]}, {"storage", version["storage"]}}));
   }
   spec.set("versions", std::move(versions));
   return slim;

@@ -42,8 +42,9 @@ Result<ClientTarget> member_target(const AgentOptions& options) {
   const std::string host = environment("KUBERNETES_SERVICE_HOST");
   const std::string port = environment("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
-    return Error{ErrorCode::kNotFound,
-                 "the agent does not run in a pod of its member (KUBERNETES_SERVICE_HOST is not set): set --kubeconfig"};
+    return Error{
+        ErrorCode::kNotFound,
+        "the agent does not run in a pod of its member (KUBERNETES_SERVICE_HOST is not set): set --kubeconfig"};
   }
   ClientTarget target;
   target.url = "https://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;

@@ -36,18 +36,18 @@ FleetCopy::FleetCopy(Options options)
     : options_{std::move(options)},
       space_{execution_space(options_.cluster)},
       cluster_key_{type::kCluster, "", options_.cluster} {
-  uplink_ = std::make_unique<Uplink>(Uplink::Options{
-      .server = options_.control_plane,
-      .name = options_.control_plane_name,
-      .executor = options_.executor,
-      .random = options_.random,
-      .at_once = 8,
-      .plan = [this](const ObjectKey& key) { return plan(key); },
-      .accepted = [this](const ObjectKey& key, const Value& object) { accepted(key, object); },
-      .failed =
-          [this](const ObjectKey& key, const Error& error) {
-            if (options_.failed) options_.failed("report", key, error);
-          }});
+  uplink_ = std::make_unique<Uplink>(
+      Uplink::Options{.server = options_.control_plane,
+                      .name = options_.control_plane_name,
+                      .executor = options_.executor,
+                      .random = options_.random,
+                      .at_once = 8,
+                      .plan = [this](const ObjectKey& key) { return plan(key); },
+                      .accepted = [this](const ObjectKey& key, const Value& object) { accepted(key, object); },
+                      .failed =
+                          [this](const ObjectKey& key, const Error& error) {
+                            if (options_.failed) options_.failed("report", key, error);
+                          }});
   roles_ = std::make_unique<RoleLoop>(RoleLoop::Options{
       .state = &state_,
       .executor = options_.executor,
@@ -57,17 +57,17 @@ FleetCopy::FleetCopy(Options options)
       .timer_step = Millis{0},
       .collect_clusters = Millis{0},
       // What is decided of bindings and namespaces is decided by the control plane.
-      .admits = [](const Role&, const ObjectKey& key,
-                   const Change*) { return key.type == type::kWork || key.type == type::kCluster || key.ns == "@watch"; },
+      .admits =
+          [](const Role&, const ObjectKey& key, const Change*) {
+            return key.type == type::kWork || key.type == type::kCluster || key.ns == "@watch";
+          },
       .on_folded = [this](const Entry&, const Folded& folded) { on_folded(folded); },
-      .on_retry = [this](const Role& role, const ObjectKey& key,
-                         const Error& error) { on_retry(role, key, error); }});
+      .on_retry = [this](const Role& role, const ObjectKey& key, const Error& error) { on_retry(role, key, error); }});
   write({FoldVersionActivated{kFoldVersion}});
   write({ObjectCreated{{type::kNamespace, "", space_},
                        Value::object({{"metadata", Value::object({{"name", space_}})}})}});
-  roles_->add(make_dispatcher_role(
-      *options_.member, {}, options_.resolver,
-      [this](const ObjectKey& work, Revision) { return revision_of(work); }));
+  roles_->add(make_dispatcher_role(*options_.member, {}, options_.resolver,
+                                   [this](const ObjectKey& work, Revision) { return revision_of(work); }));
   const auto unread = [this](const ObjectKey& work, interpreter::InterpreterOperation, const Error& error) {
     if (options_.failed) options_.failed("interpret", work, error);
   };

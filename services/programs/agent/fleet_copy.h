@@ -49,8 +49,8 @@ class FleetCopy {
   FleetCopy(const FleetCopy&) = delete;
   FleetCopy& operator=(const FleetCopy&) = delete;
 
-  /// The Cluster, as the control plane has it. It comes before any Work. When it is gone there the copy stays: without a
-  /// Cluster Works are given up, and their objects in the member must not be.
+  /// The Cluster, as the control plane has it. It comes before any Work. When it is gone there the copy stays: without
+  /// a Cluster Works are given up, and their objects in the member must not be.
   void take_cluster(const Value& remote);
   void cluster_gone() { remote_cluster_ = {}; }
 

@@ -8,6 +8,7 @@
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/scripts.h"
 #include "services/programs/agent/credentials.h"
+#include "services/programs/agent/secret_report.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::agent {
@@ -20,6 +21,11 @@ constexpr Millis kReloadEvery{30'000};
 constexpr Millis kListWorksEvery{10'000};
 constexpr int64_t kLongestPauseMs = 30'000;
 
+bool same_target(const ClientTarget& a, const ClientTarget& b) {
+  return a.url == b.url && a.ca_pem == b.ca_pem && a.certificate_pem == b.certificate_pem && a.key_pem == b.key_pem &&
+         a.bearer_token == b.bearer_token && a.insecure == b.insecure;
+}
+
 Error error_of(const MemberResponse& response, const std::string& what) {
   const bool denied = response.status == 401 || response.status == 403;
   return {denied ? ErrorCode::kForbidden : ErrorCode::kUnavailable, what + ": " + response.message()};
@@ -31,8 +37,8 @@ MemberAgent::MemberAgent(AgentOptions options) : options_{std::move(options)} {}
 MemberAgent::~MemberAgent() { stop(); }
 
 Result<void> MemberAgent::start() {
-  SHIPLOG_TRY(const ClientTarget control_plane, control_plane_target(options_));
-  SHIPLOG_TRY(const ClientTarget member, member_target(options_));
+  SHIPLOG_TRY(control_plane_file_, control_plane_target(options_));
+  SHIPLOG_TRY(member_file_, member_target(options_));
   io_ = std::make_shared<IoThreads>(1);
   const auto access = [&](const std::string& name) {
     return std::make_unique<ApiAccess>(ApiAccess::Options{
@@ -40,8 +46,8 @@ Result<void> MemberAgent::start() {
   };
   control_plane_ = access(kControlPlane);
   member_ = access(options_.cluster);
-  SHIPLOG_TRY(control_plane_->use(control_plane));
-  SHIPLOG_TRY(member_->use(member));
+  SHIPLOG_TRY(control_plane_->use(control_plane_file_));
+  SHIPLOG_TRY(member_->use(member_file_));
   loop_.post([this] { begin(); });
   return ok();
 }
@@ -52,6 +58,7 @@ void MemberAgent::stop() {
     *alive_ = false;
     mirrors_.clear();
     tunnels_.reset();
+    rotation_.reset();
     copy_.reset();
     interpreter::run_scripts_elsewhere(nullptr);
   });
@@ -76,6 +83,7 @@ void MemberAgent::begin() {
   later(kReloadEvery, [this] { reload_credentials(); });
   log::info("agent.started", {log::kv("cluster", options_.cluster), log::kv("member", member_->target().url),
                               log::kv("control_plane", control_plane_->target().url)});
+  rotate_certificate();
   identify_member();
 }
 
@@ -96,8 +104,8 @@ void MemberAgent::make_copy() {
       .works_at_once = options_.works_at_once,
       .failed =
           [](const std::string& what, const ObjectKey& key, const Error& error) {
-            log::warn("agent.retry", {log::kv("what", what), log::kv("key", to_string(key)),
-                                      log::kv("reason", error.message)});
+            log::warn("agent.retry",
+                      {log::kv("what", what), log::kv("key", to_string(key)), log::kv("reason", error.message)});
           },
       .doubts_works =
           [this] {
@@ -109,33 +117,59 @@ void MemberAgent::make_copy() {
 
 // --- access ----------------------------------------------------------------------------------------------------------
 
-/// Files are replaced while the agent runs: a rotated certificate, a new control plane, the token of its pod.
+/// Files are replaced while the agent runs: a rotated certificate, a new control plane, the token of its pod. What is
+/// in use stays until a file differs from what it was when it was read last.
 void MemberAgent::reload_credentials() {
-  const auto reload = [this](const char* what, ApiAccess& access, const Result<ClientTarget>& read) {
-    if (!read) {
-      const Error error = read.error();
-      return trouble(what, &error);
-    }
-    const ClientTarget before = access.target();
-    if (const auto used = access.use(read.value()); !used) {
-      const Error error = used.error();
-      return trouble(what, &error);
-    }
-    trouble(what, nullptr);
-    const ClientTarget& now = access.target();
-    if (now.url == before.url && now.ca_pem == before.ca_pem && now.bearer_token == before.bearer_token &&
-        now.certificate_pem == before.certificate_pem) {
-      return;
-    }
-    log::info("agent.credentials_replaced", {log::kv("what", what), log::kv("url", now.url)});
-    if (tunnels_ != nullptr) tunnels_->use(control_plane_->target(), member_->target().url);
-    if (&access == control_plane_.get()) {
-      for (const auto& mirror : mirrors_) mirror->list_again();
-    }
-  };
-  reload("karmada-kubeconfig", *control_plane_, control_plane_target(options_));
-  reload("kubeconfig", *member_, member_target(options_));
   later(kReloadEvery, [this] { reload_credentials(); });
+  const auto read_again = [this](const char* what, Result<ClientTarget> read, ClientTarget& last,
+                                 const std::function<Result<void>(const ClientTarget&)>& use) {
+    auto used = read ? ok() : Result<void>{read.error()};
+    if (read && !same_target(read.value(), last)) {
+      last = read.value();
+      used = use(last);
+      if (used) log::info("agent.credentials_replaced", {log::kv("what", what), log::kv("url", last.url)});
+    }
+    const std::optional<Error> error = used ? std::nullopt : std::optional{used.error()};
+    trouble(what, error ? &*error : nullptr);
+  };
+  read_again("karmada-kubeconfig", control_plane_target(options_), control_plane_file_,
+             [this](const ClientTarget& target) -> Result<void> {
+               SHIPLOG_TRY(control_plane_->use(target));
+               use_control_plane(target);
+               return ok();
+             });
+  read_again("kubeconfig", member_target(options_), member_file_, [this](const ClientTarget& target) -> Result<void> {
+    SHIPLOG_TRY(member_->use(target));
+    if (tunnels_ != nullptr) tunnels_->use(control_plane_->target(), target.url);
+    return ok();
+  });
+}
+
+/// It may be another control plane now, under the same name: everything is read anew.
+void MemberAgent::use_control_plane(const ClientTarget& target) {
+  for (const auto& mirror : mirrors_) mirror->list_again();
+  if (tunnels_ != nullptr) tunnels_->use(target, member_->target().url);
+}
+
+void MemberAgent::rotate_certificate() {
+  if (!options_.rotates_certificate) return;
+  rotation_ = std::make_unique<CertificateRotation>(
+      CertificateRotation::Options{.agent = &options_,
+                                   .executor = &loop_,
+                                   .random = &random_,
+                                   .member = &member_->server(),
+                                   .control_plane = &control_plane_->server(),
+                                   .control_plane_name = kControlPlane,
+                                   .present = [this]() -> const ClientTarget& { return control_plane_->target(); },
+                                   .rotated =
+                                       [this](const ClientTarget& target) {
+                                         if (!control_plane_->use(target)) return;
+                                         // The certificate alone is new: what is watched goes on.
+                                         if (tunnels_ != nullptr) tunnels_->use(target, member_->target().url);
+                                         log::info("agent.certificate_rotated", {log::kv("cluster", options_.cluster)});
+                                       },
+                                   .trouble = [this](const Error* error) { trouble("certificate", error); }});
+  rotation_->start();
 }
 
 void MemberAgent::ask_control_plane(MemberRequest request, Answered then) {
@@ -190,12 +224,28 @@ void MemberAgent::identify_member() {
       member_id_ = response.value().body["metadata"]["uid"].str();
       trouble("member", nullptr);
     } else {
-      const Error error = response ? error_of(response.value(), "reading namespace kube-system of the member")
-                                   : response.error();
+      const Error error =
+          response ? error_of(response.value(), "reading namespace kube-system of the member") : response.error();
       trouble("member", &error);
     }
-    find_cluster();
+    member_id_.empty() ? find_cluster() : report_secrets([this] { find_cluster(); });
   });
+}
+
+/// Before the Cluster is created, as it cannot be changed by the agent to refer to them later.
+void MemberAgent::report_secrets(std::function<void()> then) {
+  SecretReport::run({.agent = &options_,
+                     .executor = &loop_,
+                     .member = &member_->server(),
+                     .control_plane = &control_plane_->server(),
+                     .control_plane_name = kControlPlane,
+                     .ca_pem = member_->target().ca_pem,
+                     .done = [this, alive = alive_, then = std::move(then)](const std::optional<Error>& error) {
+                       if (!*alive) return;
+                       secrets_reported_ = !error;
+                       trouble("report-secrets", error ? &*error : nullptr);
+                       then();
+                     }});
 }
 
 MemberDescription MemberAgent::describe_member() const {
@@ -203,6 +253,8 @@ MemberDescription MemberAgent::describe_member() const {
   member.id = member_id_;
   member.api_endpoint = options_.api_endpoint.empty() ? member_->target().url : options_.api_endpoint;
   member.insecure = member_->target().insecure;
+  member.has_secret = secrets_reported_ && options_.reports_credentials;
+  member.has_impersonator = secrets_reported_ && options_.reports_impersonator;
   return member;
 }
 
@@ -213,32 +265,37 @@ void MemberAgent::find_cluster() {
 }
 
 void MemberAgent::take_found(const Result<MemberResponse>& response) {
-  std::optional<Error> error;
-  if (!response) {
-    error = response.error();
-  } else if (response.value().status == 404) {
+  if (!response) return retry_cluster(response.error());
+  if (response.value().status == 404) {
     // A Cluster without the member's id could be entered twice under different names.
-    if (!member_id_.empty()) return create_cluster();
-    error = Error{ErrorCode::kUnavailable, "the Cluster cannot be created while the member is unreachable"};
-  } else if (response.value().status != 200) {
-    error = error_of(response.value(), "reading cluster " + options_.cluster);
-  }
-  trouble("cluster", error ? &*error : nullptr);
-  if (!error) {
-    tries_ = 0;
-    if (!std::exchange(described_, true)) {
-      if (updated_cluster(response.value().body, options_, describe_member())) {
-        log::warn("agent.cluster_differs",
-                  {log::kv("reason", "the Cluster is described differently than by the flags of this agent, which has "
-                                     "no permission to update it: change it with kubectl")});
-      }
+    if (member_id_.empty()) {
+      return retry_cluster({ErrorCode::kUnavailable, "the Cluster cannot be created while the member is unreachable"});
     }
-    return follow_cluster();
+    if (!secrets_reported_) {
+      return retry_cluster(
+          {ErrorCode::kUnavailable, "the Cluster cannot be created before the Secrets of --report-secrets are stored"});
+    }
+    return create_cluster();
   }
+  if (response.value().status != 200) {
+    return retry_cluster(error_of(response.value(), "reading cluster " + options_.cluster));
+  }
+  trouble("cluster", nullptr);
+  tries_ = 0;
+  if (!std::exchange(described_, true) && updated_cluster(response.value().body, options_, describe_member())) {
+    log::warn("agent.cluster_differs",
+              {log::kv("reason",
+                       "the Cluster is described differently than by the flags of this agent, which has no "
+                       "permission to update it: change it with kubectl")});
+  }
+  follow_cluster();
+}
+
+void MemberAgent::retry_cluster(const Error& error) {
+  trouble("cluster", &error);
   const int64_t pause = std::min(kLongestPauseMs, int64_t{500} << std::min(tries_++, 10));
-  later(Millis{pause / 2 + static_cast<int64_t>(random_below(random_, static_cast<uint64_t>(pause)) / 2)}, [this] {
-    member_id_.empty() ? identify_member() : find_cluster();
-  });
+  later(Millis{pause / 2 + static_cast<int64_t>(random_below(random_, static_cast<uint64_t>(pause)) / 2)},
+        [this] { secrets_reported_ ? find_cluster() : identify_member(); });
 }
 
 void MemberAgent::create_cluster() {
@@ -250,8 +307,7 @@ void MemberAgent::create_cluster() {
     const int status = response ? response.value().status : 0;
     if (status == 201) log::info("agent.cluster_created", {log::kv("cluster", options_.cluster)});
     if (status == 201 || status == 409) return find_cluster();
-    take_found(response ? Result<MemberResponse>{error_of(response.value(), "creating cluster " + options_.cluster)}
-                        : response);
+    retry_cluster(response ? error_of(response.value(), "creating cluster " + options_.cluster) : response.error());
   });
 }
 
@@ -309,8 +365,8 @@ void MemberAgent::follow_works() {
         works_listed_ = loop_.now();
         copy_->take_works(works);
         if (!following_.exchange(true)) {
-          log::info("agent.following", {log::kv("cluster", options_.cluster),
-                                        log::kv("works", static_cast<int64_t>(works.size()))});
+          log::info("agent.following",
+                    {log::kv("cluster", options_.cluster), log::kv("works", static_cast<int64_t>(works.size()))});
         }
       },
       [this](std::string_view type, const Value& work) {
@@ -345,12 +401,13 @@ void MemberAgent::follow_customizations(const std::string& type, const std::stri
 /// From the first time on that the member is ready (1.16.1).
 void MemberAgent::renew_lease() {
   was_ready_ = was_ready_ || copy_->ready();
-  const auto every = static_cast<int64_t>(static_cast<double>(options_.lease_duration.value) *
-                                          options_.lease_renew_fraction);
+  const auto every =
+      static_cast<int64_t>(static_cast<double>(options_.lease_duration.value) * options_.lease_renew_fraction);
   later(Millis{was_ready_ ? std::max<int64_t>(every, 100) : 500}, [this] { renew_lease(); });
   if (!was_ready_) return;
   MemberRequest request;
-  request.path = "/apis/coordination.k8s.io/v1/namespaces/" + options_.cluster_namespace + "/leases/" + options_.cluster;
+  request.path =
+      "/apis/coordination.k8s.io/v1/namespaces/" + options_.cluster_namespace + "/leases/" + options_.cluster;
   ask_control_plane(std::move(request), [this](const Result<MemberResponse>& response) {
     std::optional<Error> error;
     if (!response) {

@@ -16,6 +16,7 @@
 #include "services/programs/agent/fleet_copy.h"
 #include "services/programs/agent/options.h"
 #include "services/programs/agent/registration.h"
+#include "services/programs/agent/rotation.h"
 #include "services/programs/agent/tunnel_keeper.h"
 #include "services/runtime/health.h"
 #include "services/runtime/thread_loop.h"
@@ -49,7 +50,9 @@ class MemberAgent {
   void ask_control_plane(MemberRequest request, Answered then);
   void ask_member(std::string path, Answered then);
   void identify_member();
+  void report_secrets(std::function<void()> then);
   void find_cluster();
+  void retry_cluster(const Error& error);
   void take_found(const Result<MemberResponse>& response);
   void create_cluster();
   void follow_cluster();
@@ -59,6 +62,8 @@ class MemberAgent {
                                            std::function<void(std::vector<Value>)> listed,
                                            std::function<void(std::string_view, const Value&)> changed);
   void open_tunnels();
+  void use_control_plane(const ClientTarget& target);
+  void rotate_certificate();
   void renew_lease();
   void write_lease(const Value& before);
   void trouble(const std::string& what, const Error* error);
@@ -74,9 +79,12 @@ class MemberAgent {
   std::unique_ptr<ScriptResolver> scripts_;
   std::unique_ptr<FleetCopy> copy_;
   std::unique_ptr<TunnelKeeper> tunnels_;
+  std::unique_ptr<CertificateRotation> rotation_;
+  ClientTarget control_plane_file_, member_file_;  // as they were read last
   std::vector<std::unique_ptr<CollectionMirror>> mirrors_;
   CollectionMirror* works_ = nullptr;
   std::string member_id_;
+  bool secrets_reported_ = false;
   bool described_ = false;  ///< the Cluster was brought up to date once
   bool was_ready_ = false;
   int tries_ = 0;

@@ -51,11 +51,11 @@ Value renewed_lease(const Value& before, const Value& cluster, const AgentOption
     metadata.set("namespace", options.cluster_namespace);
   }
   if (!cluster["metadata"]["uid"].is_empty()) {
-    lease.edit("metadata").set("ownerReferences",
-                               Value::array({Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
-                                                            {"kind", "Cluster"},
-                                                            {"name", options.cluster},
-                                                            {"uid", cluster["metadata"]["uid"]}})}));
+    lease.edit("metadata")
+        .set("ownerReferences", Value::array({Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
+                                                             {"kind", "Cluster"},
+                                                             {"name", options.cluster},
+                                                             {"uid", cluster["metadata"]["uid"]}})}));
   }
   Value& spec = lease.edit("spec");
   spec.set("holderIdentity", options.cluster);

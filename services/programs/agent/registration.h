@@ -22,7 +22,8 @@ struct MemberDescription {
 Value new_cluster(const AgentOptions& options, const MemberDescription& member);
 
 /// The Cluster as it should be; nullopt: it is. Fields of empty options stay as they are.
-std::optional<Value> updated_cluster(const Value& cluster, const AgentOptions& options, const MemberDescription& member);
+std::optional<Value> updated_cluster(const Value& cluster, const AgentOptions& options,
+                                     const MemberDescription& member);
 
 /// The Lease of a living agent (1.16.1). `before` null: there is none.
 Value renewed_lease(const Value& before, const Value& cluster, const AgentOptions& options, UtcMillis now);

@@ -17,7 +17,7 @@ constexpr Millis kPoll{1'000};
 /// Shorter ones are not requested: Kubernetes does not issue them.
 constexpr int64_t kShortestSeconds = 600;
 
-Error failure(const Result<MemberResponse>& response, const std::string& what) {
+Error call_error(const Result<MemberResponse>& response, const std::string& what) {
   if (!response) return response.error().context(what);
   return {ErrorCode::kUnavailable, what + ": " + response.value().message()};
 }
@@ -90,7 +90,7 @@ void CertificateRotation::request(const CertificateInfo& certificate) {
   const std::string name = create.body["metadata"]["name"].str();
   ask(*options_.control_plane, options_.control_plane_name, std::move(create),
       [this, name](const Result<MemberResponse>& response) {
-        if (status_of(response) != 201) return finish(failure(response, "requesting a new certificate"));
+        if (status_of(response) != 201) return finish(call_error(response, "requesting a new certificate"));
         log::info("agent.certificate_requested", {log::kv("request", name)});
         wait_for(name, options_.executor->now() + kPatience);
       });
@@ -104,8 +104,8 @@ void CertificateRotation::wait_for(const std::string& name, UtcMillis until) {
         if (status_of(response) == 200) {
           const Value& request = response.value().body;
           if (const Value* denied = condition(request, "Denied")) {
-            return finish(Error{ErrorCode::kForbidden, "CertificateSigningRequest " + name + " was denied: " +
-                                                           (*denied)["message"].str()});
+            return finish(Error{ErrorCode::kForbidden,
+                                "CertificateSigningRequest " + name + " was denied: " + (*denied)["message"].str()});
           }
           if (const auto pem = base64_decode(request["status"]["certificate"].as_string()); pem && !pem->empty()) {
             ClientTarget target = options_.present();
@@ -115,8 +115,8 @@ void CertificateRotation::wait_for(const std::string& name, UtcMillis until) {
           }
         }
         if (options_.executor->now() >= until) {
-          return finish(Error{ErrorCode::kTimeout, "CertificateSigningRequest " + name +
-                                                       " was not approved and signed within 5 minutes"});
+          return finish(Error{ErrorCode::kTimeout,
+                              "CertificateSigningRequest " + name + " was not approved and signed within 5 minutes"});
         }
         later(kPoll, [this, name, until] { wait_for(name, until); });
       });
@@ -129,7 +129,7 @@ void CertificateRotation::store(ClientTarget target) {
       [this, target = std::move(target)](const Result<MemberResponse>& response) {
         if (status_of(response) == 200) return store_in_secret(response.value().body, target);
         if (status_of(response) == 404) return store_in_file(target);
-        finish(failure(response, std::string{"reading Secret "} + kSecret + " of the member"));
+        finish(call_error(response, std::string{"reading Secret "} + kSecret + " of the member"));
       });
 }
 
@@ -142,7 +142,7 @@ void CertificateRotation::store_in_secret(const Value& secret, const ClientTarge
   ask(*options_.member, options_.agent->cluster, std::move(put),
       [this, target](const Result<MemberResponse>& response) {
         if (status_of(response) != 200) {
-          return finish(failure(response, std::string{"writing Secret "} + kSecret + " of the member"));
+          return finish(call_error(response, std::string{"writing Secret "} + kSecret + " of the member"));
         }
         options_.rotated(target);
         finish(std::nullopt);
@@ -155,8 +155,9 @@ void CertificateRotation::store_in_file(const ClientTarget& target) {
   const auto read = read_kubeconfig({path});
   if (!read) return finish(read.error());
   if (read.value().contexts.size() != 1) {
-    return finish(Error{ErrorCode::kInvalid, path + " has several contexts, and so is not written by the agent: give it "
-                                                    "a kubeconfig of its own"});
+    return finish(Error{ErrorCode::kInvalid, path +
+                                                 " has several contexts, and so is not written by the agent: give it "
+                                                 "a kubeconfig of its own"});
   }
   const auto written = write_kubeconfig(path, read.value().contexts.begin()->first, target);
   if (!written) return finish(written.error());

@@ -82,9 +82,9 @@ void TunnelKeeper::opened(uint64_t generation, Result<HttpClient::Upgraded> upgr
   if (!upgraded) return failed(upgraded.error());
   const HttpResponse& response = upgraded.value().response;
   if (upgraded.value().stream == nullptr) {
-    return failed({response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                   "opening a tunnel: HTTP status " + std::to_string(response.status) + ": " +
-                       response.body.substr(0, 300)});
+    return failed(
+        {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+         "opening a tunnel: HTTP status " + std::to_string(response.status) + ": " + response.body.substr(0, 300)});
   }
   failures_ = 0;
   if (options_.trouble) options_.trouble(nullptr);

@@ -59,10 +59,10 @@ void Uplink::answered(const ObjectKey& key, const Result<MemberResponse>& respon
   } else {
     queue_.retry(key, now, *options_.random);
     if (status != 409 && options_.failed) {
-      options_.failed(key, response ? Error{status == 401 || status == 403 ? ErrorCode::kForbidden
-                                                                           : ErrorCode::kUnavailable,
-                                            to_string(key) + ": " + response.value().message()}
-                                    : response.error().context(to_string(key)));
+      options_.failed(key, response
+                               ? Error{status == 401 || status == 403 ? ErrorCode::kForbidden : ErrorCode::kUnavailable,
+                                       to_string(key) + ": " + response.value().message()}
+                               : response.error().context(to_string(key)));
     }
   }
   arm();

@@ -33,9 +33,8 @@ Result<void> run_agent(const agent::AgentOptions& options, const ProbeOptions& p
   agent::MemberAgent member_agent{options};
   const auto process_metrics = export_process_metrics();
   SHIPLOG_TRY(member_agent.start());
-  SHIPLOG_TRY(const auto probes, start_probes(probe_options, [&](std::string_view path) {
-                return member_agent.health(path);
-              }));
+  SHIPLOG_TRY(const auto probes,
+              start_probes(probe_options, [&](std::string_view path) { return member_agent.health(path); }));
   wait_for_stop();
   log::info("process.stopping", {});
   const StopDeadline deadline{Millis{10'000}};
@@ -87,8 +86,9 @@ void AgentCommand::add_control_plane_options() {
                   "The member's address in its Cluster [that by which the agent reaches it]")
       ->type_name("URL");
   command_
-      .add_option("--proxy-server-address", options_.proxy_address,
-                  "spec.proxyURL of a Cluster that the agent creates: how clients of the control plane reach the member")
+      .add_option(
+          "--proxy-server-address", options_.proxy_address,
+          "spec.proxyURL of a Cluster that the agent creates: how clients of the control plane reach the member")
       ->type_name("URL");
   command_
       .add_option("--report-secrets", report_secrets_,
@@ -107,8 +107,7 @@ void AgentCommand::add_member_options() {
       ->type_name("FILE");
   command_.add_option("--context", options_.context, "Context of --kubeconfig, instead of its current one")
       ->type_name("NAME");
-  command_
-      .add_option("--concurrent-work-syncs", options_.works_at_once, "Works that are applied at the same time")
+  command_.add_option("--concurrent-work-syncs", options_.works_at_once, "Works that are applied at the same time")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
@@ -137,8 +136,9 @@ void AgentCommand::add_timing_options() {
 }
 
 void AgentCommand::add_rotation_options() {
-  command_.add_option("--cert-rotation-checking-interval", rotation_check_every_,
-                      "How often it is checked whether the certificate for the control plane has to be rotated")
+  command_
+      .add_option("--cert-rotation-checking-interval", rotation_check_every_,
+                  "How often it is checked whether the certificate for the control plane has to be rotated")
       ->type_name("DURATION")
       ->capture_default_str();
   command_
@@ -162,7 +162,9 @@ Result<void> AgentCommand::read_words() {
   SHIPLOG_TRY(read_duration("--cluster-failure-threshold", failure_threshold_, options_.failure_threshold));
   SHIPLOG_TRY(read_duration("--cluster-lease-duration", lease_duration_, options_.lease_duration));
   SHIPLOG_TRY(read_duration("--cert-rotation-checking-interval", rotation_check_every_, options_.rotation_check_every));
-  const auto reports = [&](const char* word) { return std::ranges::find(report_secrets_, word) != report_secrets_.end(); };
+  const auto reports = [&](const char* word) {
+    return std::ranges::find(report_secrets_, word) != report_secrets_.end();
+  };
   if (!report_secrets_.empty()) {
     options_.reports_credentials = reports("KubeCredentials");
     options_.reports_impersonator = reports("KubeImpersonator");
@@ -176,8 +178,9 @@ Result<void> AgentCommand::read_words() {
     } else if (word == "-certRotation") {
       options_.rotates_certificate = false;
     } else if (word != "*") {
-      return Error{ErrorCode::kInvalid, "--controllers: only *, certRotation and -certRotation can be chosen here, not \"" +
-                                            word + "\": the agent does all of its work or none"};
+      return Error{ErrorCode::kInvalid,
+                   "--controllers: only *, certRotation and -certRotation can be chosen here, not \"" + word +
+                       "\": the agent does all of its work or none"};
     }
   }
   return ok();

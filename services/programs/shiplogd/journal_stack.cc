@@ -1,6 +1,8 @@
 #include "services/programs/shiplogd/journal_stack.h"
 
+#include <filesystem>
 #include <future>
+#include <system_error>
 
 #include "services/programs/shiplogd/journal_identity.h"
 #include "services/runtime/log.h"
@@ -63,6 +65,16 @@ void JournalStack::stop() {
   scrub_.reset();
   tail_.reset();
   projector_.stop();
+}
+
+uint64_t bytes_of_journal(const std::string& file) {
+  uint64_t bytes = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    std::error_code absent;
+    const uintmax_t size = std::filesystem::file_size(file + suffix, absent);
+    if (!absent) bytes += size;
+  }
+  return bytes;
 }
 
 }  // namespace shiplog

@@ -58,4 +58,7 @@ class JournalStack {
   std::unique_ptr<ScrubThread> scrub_;
 };
 
+/// Of a journal file, with its write-ahead log.
+uint64_t bytes_of_journal(const std::string& file);
+
 }  // namespace shiplog

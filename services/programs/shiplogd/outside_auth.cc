@@ -26,8 +26,9 @@ constexpr const char* kNode = "Node";
 Error wrong(const std::string& flag, const std::string& why) { return {ErrorCode::kInvalid, "--" + flag + ": " + why}; }
 
 Millis steady_now() {
-  return Millis{std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
-                    .count()};
+  return Millis{
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count()};
 }
 
 Result<Millis> duration_in(const std::string& flag, const std::string& text) {
@@ -54,7 +55,8 @@ void add_oidc(CLI::App& app, OutsideAuthOptions& options) {
   app.add_option("--oidc-ca-file", options.oidc_ca_file,
                  "Authorities of the issuer's certificate [those of the system]")
       ->type_name("FILE");
-  app.add_option("--oidc-signing-algs", options.oidc.signing_algorithms, "Algorithms that its tokens may be signed with")
+  app.add_option("--oidc-signing-algs", options.oidc.signing_algorithms,
+                 "Algorithms that its tokens may be signed with")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ALG,...")
@@ -103,7 +105,8 @@ Result<void> check_modes(OutsideAuthOptions& options, std::vector<std::string>& 
     warnings.emplace_back("--authorization-mode=Node has no effect: kubelets do not use this API server");
   }
   if (std::ranges::find(modes, kRbac) == modes.end()) {
-    return wrong("authorization-mode", "RBAC must be one of them: the roles of the control plane's own parts are RBAC's");
+    return wrong("authorization-mode",
+                 "RBAC must be one of them: the roles of the control plane's own parts are RBAC's");
   }
   const bool webhook = std::ranges::find(modes, kWebhook) != modes.end();
   if (webhook && options.access_webhook.empty()) {
@@ -117,10 +120,8 @@ Result<void> check_modes(OutsideAuthOptions& options, std::vector<std::string>& 
 
 Result<std::unique_ptr<api::TokenAuthenticator>> make_oidc(const OutsideAuthOptions& options, const Clock& clock,
                                                            std::shared_ptr<const Networks> denied_networks) {
-  api::IssuerKeys::Options keys{.issuer = options.oidc.issuer,
-                                .ca_pem = {},
-                                .denied_networks = std::move(denied_networks),
-                                .now = steady_now};
+  api::IssuerKeys::Options keys{
+      .issuer = options.oidc.issuer, .ca_pem = {}, .denied_networks = std::move(denied_networks), .now = steady_now};
   if (!options.oidc_ca_file.empty()) {
     auto authorities = read_file(options.oidc_ca_file);
     if (!authorities) return authorities.error().context("--oidc-ca-file");
@@ -174,8 +175,9 @@ Result<void> check_outside_auth(OutsideAuthOptions& options, bool serves_api, st
   SHIPLOG_TRY(duration_in("authorization-webhook-cache-unauthorized-ttl", options.access_webhook_refused_ttl));
   const bool any = !options.oidc.issuer.empty() || !options.token_webhook.empty() || !options.access_webhook.empty();
   if (any && !serves_api) {
-    warnings.emplace_back("flags for authentication and authorization have no effect: this process does not have the "
-                          "role api");
+    warnings.emplace_back(
+        "flags for authentication and authorization have no effect: this process does not have the "
+        "role api");
   }
   return ok();
 }
@@ -197,8 +199,9 @@ Result<OutsideAuth> make_outside_auth(const OutsideAuthOptions& options, const C
     auto client = api::ReviewClient::from_kubeconfig(options.token_webhook);
     if (!client) return client.error().context("--authentication-token-webhook-config-file");
     SHIPLOG_TRY(const Millis keep, duration_in("authentication-token-webhook-cache-ttl", options.token_webhook_ttl));
-    made.tokens.push_back(std::make_unique<api::TokenWebhook>(
-        api::TokenWebhook::Options{options.token_webhook_version, keep, steady_now}, std::move(client).value(), random));
+    made.tokens.push_back(
+        std::make_unique<api::TokenWebhook>(api::TokenWebhook::Options{options.token_webhook_version, keep, steady_now},
+                                            std::move(client).value(), random));
   }
   if (!options.access_webhook.empty()) {
     auto client = api::ReviewClient::from_kubeconfig(options.access_webhook);

@@ -12,7 +12,6 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/base/system.h"
-#include "events/proof/note.h"
 #include "events/slots.h"
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
@@ -20,7 +19,6 @@
 #include "services/adapters/members/member_clients.h"
 #include "services/adapters/members/member_tunnels.h"
 #include "services/adapters/sandbox/script_resolver.h"
-#include "services/adapters/vault/fleet_key.h"
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
@@ -31,7 +29,9 @@
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/api_wiring.h"
 #include "services/programs/shiplogd/audit_options.h"
+#include "services/programs/shiplogd/checkpoint_signer.h"
 #include "services/programs/shiplogd/control_plane_metrics.h"
+#include "services/programs/shiplogd/failure_reports.h"
 #include "services/programs/shiplogd/journal_stack.h"
 #include "services/programs/shiplogd/kafka_feeds.h"
 #include "services/programs/shiplogd/probes.h"
@@ -43,7 +43,6 @@
 #include "services/programs/shiplogd/start_up.h"
 #include "services/programs/shiplogd/topic_watch.h"
 #include "services/programs/shiplogd/upkeep.h"
-#include "services/roles/binder/decide.h"
 #include "services/roles/cluster_metrics.h"
 #include "services/roles/decision_metrics.h"
 #include "services/roles/kubernetes_service/decide.h"
@@ -259,7 +258,7 @@ class ControlPlane {
     if (vault_) {
       vault_->destroy_removed_keys([this](const ObjectKey& object) { return last_states(object); });
       vault_->watch_keys(kLookForKeysEvery, [this](const std::vector<ObjectKey>& lost) {
-        loop_.post([this, lost] { tell_lost_keys(lost); });
+        loop_.post([this, lost] { report_lost_keys(*recorder_, record_->replica().state(), lost, loop_.now()); });
       });
     }
     StartUp start{options_.feature_gates, options_.fleet_options, election_->fold_version_of_all()};
@@ -457,14 +456,17 @@ class ControlPlane {
 
   void make_roles() {
     make_leaders();
-    roles_ =
-        std::make_unique<Roles>(Roles::Options{.replica = &record_->replica(),
-                                               .executor = &loop_,
-                                               .random = &random_,
-                                               .election = election_.get(),
-                                               .user_agent = kUserAgent,
-                                               .on_retry = [this](const auto&... failed) { tell_failure(failed...); },
-                                               .on_step = [this](const auto&... step) { measure_step(step...); }});
+    roles_ = std::make_unique<Roles>(
+        Roles::Options{.replica = &record_->replica(),
+                       .executor = &loop_,
+                       .random = &random_,
+                       .election = election_.get(),
+                       .user_agent = kUserAgent,
+                       .on_retry =
+                           [this](std::string_view role, const ObjectKey& key, const Error& error) {
+                             report_failure(*recorder_, record_->replica().state(), role, key, error, loop_.now());
+                           },
+                       .on_step = [this](const auto&... step) { measure_step(step...); }});
     make_adapters();
     const RoleContext context = role_context();
     for (const RoleEntry* role : own_roles()) roles_->add(role->make(context), role->divided);
@@ -488,32 +490,6 @@ class ControlPlane {
   kubernetes_service::ServerAddress server_address() const {
     const std::string& chosen = options_.advertise_address;
     return {chosen.empty() ? address_to_advertise(listen_.host) : chosen, api_->port()};
-  }
-
-  /// A failure is not in the journal: the role that had it reports it.
-  void tell_failure(std::string_view role, const ObjectKey& key, const Error& error) {
-    const State& state = record_->replica().state();
-    recorder::FailedStep step{role, key, error.message};
-    if (role == "binder") {
-      step.policy = binder::policy_for(state, key);
-      step.interpreted = binder::template_to_bind(state, key);
-      const auto decided = binder::decide(state, key, loop_.now());
-      const auto* needs = decided ? std::get_if<NeedsAnswers>(&decided.value()) : nullptr;
-      if (needs != nullptr) step.unanswered = needs->questions;
-    }
-    recorder_->record_events(recorder::event_drafts_of_failure(state, step), loop_.now());
-  }
-
-  void tell_lost_keys(const std::vector<ObjectKey>& lost) {
-    std::vector<recorder::EventDraft> reports;
-    for (const ObjectKey& key : lost) {
-      const Object* object = record_->replica().state().find(key);
-      if (object == nullptr) continue;
-      reports.push_back({object->value, "shiplog-vault", true, "KeyLost",
-                         "The key of this object is missing: it cannot be read and is not propagated. Restore the keys "
-                         "from a backup, or replace or delete the object."});
-    }
-    if (!reports.empty()) recorder_->record_events(std::move(reports), loop_.now());
   }
 
   Result<void> start_api(const std::string& keys) {
@@ -554,27 +530,13 @@ class ControlPlane {
     return ok();
   }
 
-  /// The vault has made the fleet's key by now.
-  static Result<std::shared_ptr<const proof::NoteSigner>> checkpoint_signer(const std::string& keys) {
-    SHIPLOG_TRY(const vault::Key fleet, vault::load_fleet_key(keys + "/fleet.key"));
-    SHIPLOG_TRY(auto signer, proof::NoteSigner::make(vault::checkpoint_key_name(fleet), vault::checkpoint_seed(fleet)));
-    log::info("proof.key", {log::kv("verifier", proof::to_text(signer.verifier()))});
-    return std::make_shared<const proof::NoteSigner>(std::move(signer));
-  }
-
   ProcessFigures process_figures() const {
     ProcessFigures figures = sampler_->now();
     figures.identity = election_->identity();
     figures.version = SHIPLOG_VERSION;
     figures.journal = journal_file_.empty() ? "kafka" : "sqlite";
     if (journal_file_.empty()) return figures;
-    uint64_t bytes = 0;
-    for (const char* suffix : {"", "-wal"}) {
-      std::error_code absent;
-      const uintmax_t size = std::filesystem::file_size(journal_file_ + suffix, absent);
-      if (!absent) bytes += size;
-    }
-    figures.journal_bytes = bytes;
+    figures.journal_bytes = bytes_of_journal(journal_file_);
     return figures;
   }
 

@@ -1,0 +1,326 @@
+#include <deque>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "events/state/condition.h"
+#include "events/state/work.h"
+#include "services/adapters/pki/certificate_request.h"
+#include "services/programs/agent/copies.h"
+#include "services/programs/agent/fleet_copy.h"
+#include "services/programs/agent/registration.h"
+#include "services/programs/agent/rotation.h"
+#include "services/programs/agent/tunnel_keeper.h"
+#include "services/runtime/manual_executor.h"
+#include "tests/support/fake_members.h"
+
+namespace shiplog::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr UtcMillis kNow{1'767'225'600'000};
+
+Value json_of(const std::string& text) { return parse_json(text).value(); }
+
+Value work(const std::string& name, int64_t generation, const std::string& revision, const std::string& data = "1") {
+  return json_of(R"({"apiVersion":"work.karmada.io/v1alpha1","kind":"Work","metadata":{"name":")" + name +
+                 R"(","namespace":"karmada-es-p1","uid":"uid-)" + name + R"(","generation":)" +
+                 std::to_string(generation) + R"(,"resourceVersion":")" + revision +
+                 R"(","finalizers":["karmada.io/execution-controller"]},"spec":{"workload":{"manifests":[{
+                 "apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"default","labels":{
+                 "karmada.io/managed":"true","work.karmada.io/permanent-id":"w"},"annotations":{
+                 "work.karmada.io/name":")" + name + R"(","work.karmada.io/namespace":"karmada-es-p1"}},
+                 "data":{"k":")" + data + R"("}}]}}})");
+}
+
+Value cluster() {
+  return json_of(R"({"apiVersion":"cluster.karmada.io/v1alpha1","kind":"Cluster","metadata":{"name":"p1",
+      "uid":"uid-p1","resourceVersion":"5","generation":1,"finalizers":["karmada.io/cluster-controller"]},
+      "spec":{"syncMode":"Pull","apiEndpoint":"https://p1:6443"}})");
+}
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+
+const ObjectKey kWork{type::kWork, "karmada-es-p1", "w"};
+
+TEST(Copies, ANewGenerationIsAnUpdateAndAGapIsANewObject) {
+  const Value copy = work("w", 3, "10");
+  EXPECT_EQ(take_in_work(kWork, nullptr, copy).size(), 1U);
+  EXPECT_TRUE(take_in_work(kWork, &copy, work("w", 3, "11")).empty()) << "only the revision has moved";
+  const Entries next = take_in_work(kWork, &copy, work("w", 4, "12", "2"));
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<ObjectUpdated>(next[0][0]));
+  EXPECT_EQ(take_in_work(kWork, &copy, work("w", 6, "20", "2")).size(), 2U) << "removed and made anew";
+  Value other = work("w", 3, "30");
+  other.edit("metadata").set("uid", "another");
+  EXPECT_EQ(take_in_work(kWork, &copy, other).size(), 2U);
+}
+
+TEST(Copies, TheStatusOfTheCopyStaysWhenTheWorkChanges) {
+  Value copy = work("w", 3, "10");
+  set_condition(copy, "Applied", "True", "AppliedSuccessful", "", kNow);
+  const Entries next = take_in_work(kWork, &copy, work("w", 4, "12", "2"));
+  const auto& updated = std::get<ObjectUpdated>(next[0][0]);
+  EXPECT_EQ(updated.value["status"], copy["status"]);
+}
+
+TEST(Copies, OfConditionsOnlyTheAgentsOwnAreSent) {
+  Value remote = work("w", 3, "10");
+  set_condition(remote, "Foreign", "True", "r", "", kNow);
+  set_condition(remote, "Applied", "False", "r", "", kNow);
+  Value copy = remote;
+  EXPECT_FALSE(work_status_patch(copy, remote));
+  set_condition(copy, "Applied", "True", "AppliedSuccessful", "done", kNow);
+  remove_condition(copy.edit("status"), "Foreign");
+  const auto patch = work_status_patch(copy, remote);
+  ASSERT_TRUE(patch);
+  EXPECT_EQ((*patch)["metadata"]["resourceVersion"], Value{"10"}) << "it fails if the Work has changed";
+  EXPECT_EQ(condition_of(*patch, "Foreign")["status"], Value{"True"});
+  EXPECT_EQ(condition_of(*patch, "Applied")["status"], Value{"True"});
+  EXPECT_FALSE(patch->contains("spec"));
+}
+
+TEST(Copies, ReadyIsWrittenAgainWhereItWasSetToUnknown_1_15_4) {
+  Value copy = cluster();
+  set_condition(copy, "Ready", "True", "ClusterReady", "", kNow);
+  Value remote = copy;
+  EXPECT_FALSE(cluster_with_status(copy, remote));
+  set_condition(remote, "Ready", "Unknown", "ClusterStatusUnknown", "", kNow);
+  const auto put = cluster_with_status(copy, remote);
+  ASSERT_TRUE(put);
+  EXPECT_EQ(condition_of(*put, "Ready")["status"], Value{"True"});
+}
+
+TEST(Copies, AKindIsLearnedFromWhatTheMemberServes) {
+  Value serving = cluster();
+  serving.set("status", json_of(R"({"apiEnablements":[{"groupVersion":"x.io/v1","resources":[
+      {"name":"foos","kind":"Foo"}]}]})"));
+  const Value manifest = json_of(R"({"apiVersion":"x.io/v1","kind":"Foo","metadata":{"name":"f","namespace":"n"}})");
+  const auto definition = definition_for(serving, manifest);
+  ASSERT_TRUE(definition);
+  EXPECT_EQ((*definition)["metadata"]["name"], Value{"foos.x.io"});
+  EXPECT_EQ((*definition)["spec"]["scope"], Value{"Namespaced"});
+  EXPECT_FALSE(definition_for(cluster(), manifest));
+}
+
+// --- the whole copy --------------------------------------------------------------------------------------------------
+
+/// A control plane that a test answers for.
+class RecordedControlPlane final : public Members {
+ public:
+  struct Asked {
+    MemberRequest request;
+    std::function<void(Result<MemberResponse>)> done;
+  };
+  void request(const std::string&, MemberRequest request, std::function<void(Result<MemberResponse>)> done) override {
+    asked.push_back({std::move(request), std::move(done)});
+  }
+  std::unique_ptr<MemberWatch> watch(const std::string&, std::string, std::function<void(const Value&)>,
+                                     std::function<void(Result<void>)>) override {
+    return nullptr;
+  }
+  std::deque<Asked> asked;
+};
+
+class FleetCopyFixture : public ::testing::Test {
+ protected:
+  FleetCopyFixture() {
+    member_.member("p1");
+    make();
+  }
+  void make() {
+    copy_ = std::make_unique<FleetCopy>(FleetCopy::Options{.cluster = "p1",
+                                                           .executor = &executor_,
+                                                           .random = &random_,
+                                                           .member = &member_,
+                                                           .control_plane = &plane_,
+                                                           .control_plane_name = "plane",
+                                                           .collector = {},
+                                                           .works_at_once = 5,
+                                                           .doubts_works = [this] { ++doubts_; }});
+  }
+  /// Runs, answering every request as an API server with this object would.
+  void settle(Value& remote, int64_t seconds = 20) {
+    for (int64_t step = 0; step < seconds * 10; ++step) {
+      executor_.run(Millis{100});
+      while (!plane_.asked.empty()) {
+        const auto asked = std::move(plane_.asked.front());
+        plane_.asked.pop_front();
+        answer(asked, remote);
+      }
+    }
+  }
+  void answer(const RecordedControlPlane::Asked& asked, Value& remote) {
+    writes_.push_back(asked.request.method + " " + asked.request.path);
+    if (asked.request.path.find("/clusters/") != std::string::npos) return asked.done(MemberResponse{200, asked.request.body});
+    remote.edit("metadata").set("resourceVersion", std::to_string(++revision_));
+    if (asked.request.method == "PATCH") {
+      for (const auto& field : asked.request.body["status"].members()) {
+        remote.edit("status").set(field.key(), field.value);
+      }
+    } else {
+      remote.edit("metadata").set("finalizers", asked.request.body["metadata"]["finalizers"]);
+    }
+    asked.done(MemberResponse{200, remote});
+  }
+  const Value& in_member() { return member_.member("p1").find({"configmaps", "default", "c"}); }
+
+  ManualExecutor executor_;
+  SeededRandom random_{7};
+  testing::FakeMembers member_{[this](Millis delay, std::function<void()> run) {
+    executor_.post_after(delay, std::move(run));
+  }};
+  RecordedControlPlane plane_;
+  int64_t revision_ = 100;
+  int doubts_ = 0;
+  std::vector<std::string> writes_;
+  std::unique_ptr<FleetCopy> copy_;
+};
+
+TEST_F(FleetCopyFixture, AppliesAWorkAndReportsIt_1_11_3) {
+  Value remote = work("w", 1, "50");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  EXPECT_TRUE(copy_->ready());
+  EXPECT_EQ(in_member()["data"]["k"], Value{"1"});
+  EXPECT_EQ(in_member()["metadata"]["annotations"]["shiplog.io/revision"], Value{"50"}) << "the control plane's";
+  EXPECT_EQ(condition_of(remote, "Applied")["status"], Value{"True"});
+  EXPECT_EQ(remote["status"]["manifestStatuses"].size(), 1U);
+  EXPECT_EQ(condition_of(remote, kStatusCollectedCondition)["observedGeneration"], Value{1});
+  writes_.clear();
+  settle(remote);
+  EXPECT_EQ(writes_, std::vector<std::string>{}) << "at rest nothing is written";
+
+  // After a restart: what was applied is known from the Work.
+  const Value before = in_member();
+  make();
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  EXPECT_EQ(in_member()["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+}
+
+TEST_F(FleetCopyFixture, GivesAWorkBackAndReleasesIt) {
+  Value remote = work("w", 1, "50");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  remote.edit("metadata").set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  remote.edit("metadata").set("generation", 2);
+  remote.edit("metadata").set("resourceVersion", std::to_string(++revision_));
+  writes_.clear();
+  copy_->take_work(remote);
+  settle(remote);
+  EXPECT_TRUE(in_member().is_null());
+  ASSERT_FALSE(writes_.empty());
+  EXPECT_THAT(writes_[0], HasSubstr("PUT "));
+  EXPECT_EQ(remote["metadata"]["finalizers"].size(), 0U);
+}
+
+TEST_F(FleetCopyFixture, AClusterThatIsGoneGivesNothingUp) {
+  Value remote = work("w", 1, "50");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  copy_->cluster_gone();
+  settle(remote);
+  EXPECT_FALSE(in_member().is_null());
+}
+
+TEST_F(FleetCopyFixture, ARestoredControlPlaneIsFollowedAfterAFreshList) {
+  Value remote = work("w", 4, "5000");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  ASSERT_EQ(in_member()["metadata"]["annotations"]["shiplog.io/revision"], Value{"5000"});
+  // As of an earlier time: other content, and lower revisions.
+  make();
+  remote = work("w", 2, "40", "earlier");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  EXPECT_EQ(in_member()["data"]["k"], Value{"1"}) << "the copy might be behind";
+  EXPECT_GT(doubts_, 0);
+  copy_->take_works({remote});
+  settle(remote, 60);
+  EXPECT_EQ(in_member()["data"]["k"], Value{"earlier"});
+}
+
+TEST_F(FleetCopyFixture, AKindOfADefinitionInAWorkIsKnownAtOnce) {
+  Value remote = work("d", 1, "50");
+  remote.edit("spec").edit("workload").set("manifests", json_of(R"([{"apiVersion":"apiextensions.k8s.io/v1",
+      "kind":"CustomResourceDefinition","metadata":{"name":"foos.x.io"},"spec":{"group":"x.io","scope":"Namespaced",
+      "names":{"plural":"foos","kind":"Foo"},"versions":[{"name":"v1","served":true,"storage":true}]}}])"));
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  EXPECT_NE(copy_->state().find({type::kCustomResourceDefinition, "", "foos.x.io"}), nullptr);
+}
+
+// --- the rest --------------------------------------------------------------------------------------------------------
+
+TEST(Registration, DescribesThePullMember_1_11_2) {
+  AgentOptions options;
+  options.cluster = "p1";
+  options.region = "eu";
+  const MemberDescription member{.id = "id", .api_endpoint = "https://m", .has_impersonator = true};
+  const Value made = new_cluster(options, member);
+  EXPECT_EQ(made["spec"]["syncMode"], Value{"Pull"});
+  EXPECT_EQ(made["spec"]["region"], Value{"eu"});
+  EXPECT_EQ(made["spec"]["impersonatorSecretRef"]["name"], Value{"p1-impersonator"});
+  EXPECT_FALSE(made["spec"].contains("secretRef")) << "not reported";
+  EXPECT_FALSE(updated_cluster(made, options, member));
+  options.region = "";
+  EXPECT_FALSE(updated_cluster(made, options, member)) << "an empty flag leaves the field as it is";
+}
+
+TEST(Registration, TheLeaseIsRenewed_1_16_1) {
+  AgentOptions options;
+  options.cluster = "p1";
+  const Value first = renewed_lease({}, cluster(), options, kNow);
+  EXPECT_EQ(first["spec"]["leaseDurationSeconds"], Value{40});
+  EXPECT_EQ(first["spec"]["renewTime"], Value{"2026-01-01T00:00:00.000000Z"});
+  EXPECT_EQ(first["metadata"]["ownerReferences"][0]["uid"], Value{"uid-p1"});
+  const Value next = renewed_lease(first, cluster(), options, kNow + Millis{10'000});
+  EXPECT_EQ(next["spec"]["renewTime"], Value{"2026-01-01T00:00:10.000000Z"});
+}
+
+TEST(Rotation, IsDueWhenAPartOfTheLifetimeIsLeft_1_9_2) {
+  EXPECT_FALSE(AgentOptions{}.rotates_certificate) << "1.9.1";
+  CertificateInfo certificate;
+  certificate.not_before = kNow;
+  certificate.not_after = kNow + Millis{1'000'000};
+  EXPECT_FALSE(rotation_due(certificate, 0.2, kNow + Millis{799'999}));
+  EXPECT_TRUE(rotation_due(certificate, 0.2, kNow + Millis{800'000}));
+}
+
+TEST(Rotation, RequestsTheSameSubjectForTheSameTime_1_9_3) {
+  CertificateInfo certificate;
+  certificate.common_name = "system:karmada:agent:p1";
+  certificate.organizations = {"system:karmada:agents"};
+  certificate.not_before = kNow;
+  certificate.not_after = kNow + Millis{7'200'000};
+  const auto made = make_request(certificate.common_name, certificate.organizations);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto read = inspect_request(made.value().request_pem);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read.value().common_name, certificate.common_name);
+  EXPECT_EQ(read.value().organizations, certificate.organizations);
+  const Value request = signing_request(certificate, made.value().request_pem, "abcde");
+  EXPECT_EQ(request["spec"]["expirationSeconds"], Value{7200});
+  EXPECT_EQ(request["metadata"]["name"], Value{"system-karmada-agent-p1-abcde"});
+}
+
+TEST(Tunnels, LeadToTheMembersAddressAlone) {
+  EXPECT_EQ(tunnel_target("https://10.0.0.1:6443/x").value().port, "6443");
+  EXPECT_EQ(tunnel_target("https://[::1]:6443").value().host, "::1");
+  EXPECT_EQ(tunnel_target("https://member").value().port, "443");
+  EXPECT_FALSE(tunnel_target("ftp://member"));
+}
+
+}  // namespace
+}  // namespace shiplog::agent
