@@ -67,7 +67,9 @@ TEST(ProxiedPath, AmbiguousPathsAreRefused) {
         "m1%2Fproxy/api"}) {
     const auto made = proxied_request(request_to(kPrefix + rest));
     EXPECT_FALSE(made) << rest << " -> " << made.value().target;
-    if (!made) EXPECT_EQ(made.error().code, ErrorCode::kBadRequest) << rest;
+    if (!made) {
+      EXPECT_EQ(made.error().code, ErrorCode::kBadRequest) << rest;
+    }
   }
   for (const char* target : {"//apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api",
                              "/apis//cluster.karmada.io/v1alpha1/clusters/m1/proxy/api",
