@@ -1,16 +1,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "events/base/hash.h"
-#include "events/base/json.h"
 #include "events/base/system.h"
 #include "events/slots.h"
 #include "projections/history/history_query.h"
