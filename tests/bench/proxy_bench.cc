@@ -1,6 +1,6 @@
-// What the cluster proxy costs: requests per second and latency through it, beside a direct connection to the member and,
-// if nginx is installed, beside nginx as a TLS reverse proxy; then 1,000 watches through it. The member is a server of
-// this program that answers every request with 2 KB.
+// What the cluster proxy costs: requests per second and latency through it, beside a direct connection to the member
+// and, if nginx is installed, beside nginx as a TLS reverse proxy; then 1,000 watches through it. The member is a
+// server of this program that answers every request with 2 KB.
 //   proxy_bench [--seconds=10] [--connections=8] [--watches=1000] [--json=FILE] [--directory=DIRECTORY]
 
 #include <algorithm>
@@ -22,6 +22,7 @@ namespace shiplog::bench {
 namespace {
 
 const std::string kProxy = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy";
+const std::string kEvent = "{\"type\":\"ADDED\",\"object\":{}}\n";
 const std::string kPath = "/api/v1/namespaces/default/configmaps/a";
 
 /// A member that answers at once, and keeps watches open.
@@ -30,20 +31,20 @@ class Member {
   Member() {
     const UtcMillis now = SystemClock{}.now();
     authority_ = or_exit(make_authority("bench", valid_for_days(now, 1)));
-    server_pair_ = or_exit(
-        issue_server_certificate(authority_, "member", {{"localhost"}, {"127.0.0.1"}}, valid_for_days(now, 1)));
+    server_pair_ =
+        or_exit(issue_server_certificate(authority_, "member", {{"localhost"}, {"127.0.0.1"}}, valid_for_days(now, 1)));
     HttpServer::Options options;
     options.certificate_pem = server_pair_.certificate_pem;
     options.key_pem = server_pair_.key_pem;
-    server_ = or_exit(HttpServer::start(options, [this](const HttpRequest& request,
-                                                        const std::shared_ptr<ResponseWriter>& writer) {
-      if (request.query_value("watch") == nullptr) {
-        return writer->send({200, {{"Content-Type", "application/json"}}, body_});
-      }
-      writer->start(200, {{"Content-Type", "application/json"}});
-      const std::lock_guard lock{mutex_};
-      watches_.push_back(writer);
-    }));
+    server_ = or_exit(
+        HttpServer::start(options, [this](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
+          if (request.query_value("watch") == nullptr) {
+            return writer->send({200, {{"Content-Type", "application/json"}}, body_});
+          }
+          writer->start(200, {{"Content-Type", "application/json"}});
+          const std::lock_guard lock{mutex_};
+          watches_.push_back(writer);
+        }));
   }
 
   uint16_t port() const { return server_->bound_port(); }
@@ -56,7 +57,7 @@ class Member {
   }
   void send_event() {
     const std::lock_guard lock{mutex_};
-    for (const auto& watch : watches_) watch->write("{\"type\":\"ADDED\",\"object\":{}}\n", {});
+    for (const auto& watch : watches_) watch->write(kEvent, {});
   }
 
  private:
@@ -142,25 +143,29 @@ std::unique_ptr<e2e::Process> start_nginx(const Member& member, const std::strin
   e2e::write_file(folder + "/server.crt", member.server_pair().certificate_pem);
   e2e::write_file(folder + "/server.key", member.server_pair().key_pem);
   e2e::write_file(folder + "/ca.crt", member.authority().certificate_pem);
-  e2e::write_file(folder + "/nginx.conf",
-                  "daemon off;\nworker_processes 2;\npid " + folder + "/pid;\nerror_log " + folder +
-                      "/error.log;\nevents { worker_connections 4096; }\nhttp {\n  access_log off;\n"
-                      "  client_body_temp_path " + folder + "/body;\n  proxy_temp_path " + folder +
-                      "/temp;\n  fastcgi_temp_path " + folder + "/fastcgi;\n  uwsgi_temp_path " + folder +
-                      "/uwsgi;\n  scgi_temp_path " + folder + "/scgi;\n  upstream member { server 127.0.0.1:" +
-                      std::to_string(member.port()) + "; keepalive 256; }\n  server {\n    listen 127.0.0.1:" +
-                      std::to_string(port) + " ssl;\n    keepalive_requests 1000000;\n    ssl_certificate " + folder +
-                      "/server.crt;\n    ssl_certificate_key " + folder +
-                      "/server.key;\n    location / {\n      proxy_pass https://member;\n      proxy_http_version 1.1;\n"
-                      "      proxy_set_header Connection \"\";\n      proxy_ssl_verify on;\n      proxy_ssl_name localhost;\n"
-                      "      proxy_ssl_trusted_certificate " + folder + "/ca.crt;\n    }\n  }\n}\n");
+  e2e::write_file(
+      folder + "/nginx.conf",
+      "daemon off;\nworker_processes 2;\npid " + folder + "/pid;\nerror_log " + folder +
+          "/error.log;\nevents { worker_connections 4096; }\nhttp {\n  access_log off;\n"
+          "  client_body_temp_path " +
+          folder + "/body;\n  proxy_temp_path " + folder + "/temp;\n  fastcgi_temp_path " + folder +
+          "/fastcgi;\n  uwsgi_temp_path " + folder + "/uwsgi;\n  scgi_temp_path " + folder +
+          "/scgi;\n  upstream member { server 127.0.0.1:" + std::to_string(member.port()) +
+          "; keepalive 256; }\n  server {\n    listen 127.0.0.1:" + std::to_string(port) +
+          " ssl;\n    keepalive_requests 1000000;\n    ssl_certificate " + folder +
+          "/server.crt;\n    ssl_certificate_key " + folder +
+          "/server.key;\n    location / {\n      proxy_pass https://member;\n      proxy_http_version 1.1;\n"
+          "      proxy_set_header Connection \"\";\n      proxy_ssl_verify on;\n      proxy_ssl_name localhost;\n"
+          "      proxy_ssl_trusted_certificate " +
+          folder + "/ca.crt;\n    }\n  }\n}\n");
   return std::make_unique<e2e::Process>(std::vector<std::string>{program, "-c", folder + "/nginx.conf", "-p", folder},
                                         e2e::Environment{}, folder + "/nginx.log");
 }
 
 uint16_t free_port() {
   HttpServer::Options options;
-  const auto server = or_exit(HttpServer::start(options, [](const HttpRequest&, const std::shared_ptr<ResponseWriter>&) {}));
+  const auto server =
+      or_exit(HttpServer::start(options, [](const HttpRequest&, const std::shared_ptr<ResponseWriter>&) {}));
   return server->bound_port();
 }
 
@@ -205,7 +210,7 @@ void measure_watches(Figures& figures, Member& member, BenchClient& plane, pid_t
   figures.seconds("proxy", std::to_string(count) + " watches opened", Time::now().since(begin));
   const Time sent = Time::now();
   member.send_event();
-  wait_for("the events", [&] { return events >= count * 30; });
+  wait_for("the events", [&] { return events >= count * kEvent.size(); });
   figures.seconds("proxy", "one event for each of them received", Time::now().since(sent));
   figures.value("proxy", "memory for each", (peak_memory_mb(pid) - memory) * 1024 / static_cast<double>(count), "KB");
   for (const auto& stream : streams) stream->cancel();
