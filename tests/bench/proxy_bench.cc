@@ -22,6 +22,7 @@ namespace shiplog::bench {
 namespace {
 
 const std::string kProxy = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy";
+const std::string kEvent = "{\"type\":\"ADDED\",\"object\":{}}\n";
 const std::string kPath = "/api/v1/namespaces/default/configmaps/a";
 
 /// A member that answers at once, and keeps watches open.
@@ -56,7 +57,7 @@ class Member {
   }
   void send_event() {
     const std::lock_guard lock{mutex_};
-    for (const auto& watch : watches_) watch->write("{\"type\":\"ADDED\",\"object\":{}}\n", {});
+    for (const auto& watch : watches_) watch->write(kEvent, {});
   }
 
  private:
@@ -209,7 +210,7 @@ void measure_watches(Figures& figures, Member& member, BenchClient& plane, pid_t
   figures.seconds("proxy", std::to_string(count) + " watches opened", Time::now().since(begin));
   const Time sent = Time::now();
   member.send_event();
-  wait_for("the events", [&] { return events >= count * 30; });
+  wait_for("the events", [&] { return events >= count * kEvent.size(); });
   figures.seconds("proxy", "one event for each of them received", Time::now().since(sent));
   figures.value("proxy", "memory for each", (peak_memory_mb(pid) - memory) * 1024 / static_cast<double>(count), "KB");
   for (const auto& stream : streams) stream->cancel();
