@@ -11,7 +11,6 @@
 namespace shiplog::member {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const char* kPod = R"({

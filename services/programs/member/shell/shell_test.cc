@@ -14,7 +14,6 @@
 namespace shiplog::member {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct ShellClock final : Clock {
