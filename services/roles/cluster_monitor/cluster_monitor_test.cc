@@ -62,7 +62,7 @@ class Monitor {
 constexpr const char* kStopped = "ClusterStatusUnknown: Cluster status controller stopped posting cluster status.";
 constexpr const char* kNever = "ClusterStatusNeverUpdated: Cluster status controller never posted cluster status.";
 
-TEST(ClusterMonitor, AClusterThatStopsPostingBecomesUnknown_1_13_4) {
+TEST(ClusterMonitor, AClusterThatStopsPostingBecomesUnknown_1_13_4) {  // 1.13.1
   Monitor monitor{cluster("Pull", "True")};
   EXPECT_EQ(monitor.looks(after(0)), "");
   EXPECT_EQ(monitor.looks(after(40)), "");
