@@ -56,7 +56,7 @@ class Monitor {
 
  private:
   History history_;
-  std::optional<Heartbeat> heartbeat_;
+  std::optional<AgentHeartbeat> heartbeat_;
 };
 
 constexpr const char* kStopped = "ClusterStatusUnknown: Cluster status controller stopped posting cluster status.";
