@@ -62,6 +62,11 @@ T& present(T* given, const char* what) {
   return *given;
 }
 
+std::string url_of(const kubernetes_service::ServerAddress& server) {
+  const bool v6 = server.ip.find(':') != std::string::npos;
+  return "https://" + (v6 ? "[" + server.ip + "]" : server.ip) + ":" + std::to_string(server.port);
+}
+
 // One line for each role; what a role needs from the process is in its make.
 const RoleEntry kRoles[] = {
     {"api", "",
@@ -132,7 +137,8 @@ const RoleEntry kRoles[] = {
     {"bootstrap-tokens", "api",
      "the ConfigMap `cluster-info` of kube-public, signed for each bootstrap token; deletes tokens that have expired",
      [](const RoleContext& context) {
-       return make_bootstrap_tokens_role(context.server, context.authority, context.open_sealed);
+       return make_bootstrap_tokens_role([server = context.server] { return url_of(server()); }, context.authority,
+                                         context.open_sealed);
      },
      nullptr, "the address and the authority of the API server are outside of the journal, and tokens are sealed"},
     {"cluster-monitor", "api", "sets Pull clusters whose agents are silent to Ready=Unknown",

@@ -132,14 +132,11 @@ TEST(BootstrapTokensRole, WhatOthersWriteIntoClusterInfoIsReplacedOrKept) {
 
 TEST(BootstrapTokensRole, ATokenWakesItAndWhatItWritesIsAnObservation) {
   History history = started();
-  const auto role = make_bootstrap_tokens_role(
-      [] {
-        return kubernetes_service::ServerAddress{"fd00::1", 5443};
-      },
-      []() -> Result<KeyPair> {
-        return KeyPair{"CA", ""};
-      },
-      [](const Value& secret) -> Result<Value> { return secret; });
+  const auto role = make_bootstrap_tokens_role([] { return std::string{"https://[fd00::1]:5443"}; },
+                                               []() -> Result<KeyPair> {
+                                                 return KeyPair{"CA", ""};
+                                               },
+                                               [](const Value& secret) -> Result<Value> { return secret; });
   EXPECT_EQ(given::woken(*role, history, {ObjectCreated{kAbc, token(kAbc)}}),
             std::vector<ObjectKey>{cluster_info_key()});
   const auto task = std::make_shared<FakeTask>(history, cluster_info_key());

@@ -17,14 +17,14 @@ constexpr const char* kTokenNamespace = "kube-system";
 constexpr std::string_view kSignature = "jws-kubeconfig-";
 
 /// What is left of the tokens at `now`.
-struct Tokens {
-  std::vector<Token> valid;
+struct TokensLeft {
+  std::vector<TokenSecret> valid;
   std::vector<std::pair<ObjectKey, Revision>> expired;
   std::optional<UtcMillis> next;  ///< when the next one expires
 };
 
-Tokens tokens_at(const State& state, UtcMillis now, const Surroundings& surroundings) {
-  Tokens tokens;
+TokensLeft tokens_at(const State& state, UtcMillis now, const Surroundings& surroundings) {
+  TokensLeft tokens;
   for (const auto& [name, object] : state.objects(type::kSecret, kTokenNamespace)) {
     const ObjectKey key{type::kSecret, name.ns, name.name};
     if (!is_token_secret(key, object.value) || deleting(object.value)) continue;
@@ -43,7 +43,7 @@ Tokens tokens_at(const State& state, UtcMillis now, const Surroundings& surround
 }
 
 /// `data` with what is owned here as it should be.
-Value data_of(Value data, const Tokens& tokens, const Surroundings& surroundings) {
+Value data_of(Value data, const TokensLeft& tokens, const Surroundings& surroundings) {
   if (!data.is_object()) data = Value::object();
   std::vector<std::string> signatures;
   for (const auto& member : data.members()) {
@@ -52,7 +52,7 @@ Value data_of(Value data, const Tokens& tokens, const Surroundings& surroundings
   for (const std::string& name : signatures) data.erase(name);
   const std::string kubeconfig = kubeconfig_of(surroundings.server_url, surroundings.authority_pem);
   data.set("kubeconfig", kubeconfig);
-  for (const Token& token : tokens.valid) {
+  for (const TokenSecret& token : tokens.valid) {
     if (!token.signs) continue;
     data.set(std::string{kSignature} + token.id, surroundings.sign(kubeconfig, token.id, token.secret));
   }
@@ -77,7 +77,7 @@ std::string kubeconfig_of(const std::string& server_url, const std::string& auth
 bool has_place(const State& state) { return state.find({type::kNamespace, "", kPublicNamespace}) != nullptr; }
 
 Decided decide(const State& state, UtcMillis now, const Surroundings& surroundings) {
-  const Tokens tokens = tokens_at(state, now, surroundings);
+  const TokensLeft tokens = tokens_at(state, now, surroundings);
   DecisionBuilder decision;
   const ObjectKey key = cluster_info_key();
   const Object* there = state.find(key);

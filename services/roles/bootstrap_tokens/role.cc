@@ -13,17 +13,11 @@ namespace {
 using bootstrap_tokens::cluster_info_key;
 using bootstrap_tokens::Surroundings;
 
-std::string url_of(const kubernetes_service::ServerAddress& server) {
-  const bool v6 = server.ip.find(':') != std::string::npos;
-  return "https://" + (v6 ? "[" + server.ip + "]" : server.ip) + ":" + std::to_string(server.port);
-}
-
 class BootstrapTokensRole final : public Role {
  public:
-  BootstrapTokensRole(std::function<kubernetes_service::ServerAddress()> server,
-                      std::function<Result<KeyPair>()> authority,
+  BootstrapTokensRole(std::function<std::string()> server_url, std::function<Result<KeyPair>()> authority,
                       std::function<Result<Value>(const Value& secret)> open)
-      : server_{std::move(server)}, authority_{std::move(authority)}, open_{std::move(open)} {}
+      : server_url_{std::move(server_url)}, authority_{std::move(authority)}, open_{std::move(open)} {}
 
   std::string_view name() const override { return "bootstrap-tokens"; }
 
@@ -40,7 +34,7 @@ class BootstrapTokensRole final : public Role {
       if (!bootstrap_tokens::has_place(state)) return Nothing{};
       SHIPLOG_TRY(const KeyPair authority, authority_());
       return bootstrap_tokens::decide(state, now,
-                                      Surroundings{.server_url = url_of(server_()),
+                                      Surroundings{.server_url = server_url_(),
                                                    .authority_pem = authority.certificate_pem,
                                                    .open = open_,
                                                    .sign = detached_signature});
@@ -49,17 +43,17 @@ class BootstrapTokensRole final : public Role {
   }
 
  private:
-  const std::function<kubernetes_service::ServerAddress()> server_;
+  const std::function<std::string()> server_url_;
   const std::function<Result<KeyPair>()> authority_;
   const std::function<Result<Value>(const Value& secret)> open_;
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_bootstrap_tokens_role(std::function<kubernetes_service::ServerAddress()> server,
+std::unique_ptr<Role> make_bootstrap_tokens_role(std::function<std::string()> server_url,
                                                  std::function<Result<KeyPair>()> authority,
                                                  std::function<Result<Value>(const Value& secret)> open) {
-  return std::make_unique<BootstrapTokensRole>(std::move(server), std::move(authority), std::move(open));
+  return std::make_unique<BootstrapTokensRole>(std::move(server_url), std::move(authority), std::move(open));
 }
 
 }  // namespace shiplog

@@ -25,11 +25,11 @@ bool is_token_secret(const ObjectKey& key, const Value& secret) {
          secret["type"].as_string() == "bootstrap.kubernetes.io/token";
 }
 
-std::optional<Token> token_from(const ObjectKey& key, const Value& opened) {
+std::optional<TokenSecret> token_from(const ObjectKey& key, const Value& opened) {
   const auto field = [&](const char* name) {
     return base64_decode(opened["data"][name].as_string()).value_or(std::string{});
   };
-  Token token{.id = field("token-id"), .secret = field("token-secret"), .signs = {}, .expires = {}};
+  TokenSecret token{.id = field("token-id"), .secret = field("token-secret"), .signs = {}, .expires = {}};
   if (!has_form(token.id, kIdSize) || !has_form(token.secret, kSecretSize)) return std::nullopt;
   if (std::string_view{key.name}.substr(kNamePrefix.size()) != token.id) return std::nullopt;
   token.signs = field("usage-bootstrap-signing") == "true";

@@ -13,13 +13,13 @@ namespace shiplog::bootstrap_tokens {
 bool is_token_secret(const ObjectKey& key, const Value& secret);
 
 /// A bootstrap token that clients may know.
-struct Token {
+struct TokenSecret {
   std::string id, secret;
   bool signs = false;                ///< usage-bootstrap-signing
   std::optional<UtcMillis> expires;  ///< nullopt: never. An expiration that is no time is one that has passed.
 };
 
 /// From the opened Secret; nullopt: its content is no token.
-std::optional<Token> token_from(const ObjectKey& key, const Value& opened);
+std::optional<TokenSecret> token_from(const ObjectKey& key, const Value& opened);
 
 }  // namespace shiplog::bootstrap_tokens

@@ -56,13 +56,13 @@ class Monitor {
 
  private:
   History history_;
-  std::optional<Heartbeat> heartbeat_;
+  std::optional<AgentHeartbeat> heartbeat_;
 };
 
 constexpr const char* kStopped = "ClusterStatusUnknown: Cluster status controller stopped posting cluster status.";
 constexpr const char* kNever = "ClusterStatusNeverUpdated: Cluster status controller never posted cluster status.";
 
-TEST(ClusterMonitor, AClusterThatStopsPostingBecomesUnknown_1_13_4) {
+TEST(ClusterMonitor, AClusterThatStopsPostingBecomesUnknown_1_13_4) {  // 1.13.1
   Monitor monitor{cluster("Pull", "True")};
   EXPECT_EQ(monitor.looks(after(0)), "");
   EXPECT_EQ(monitor.looks(after(40)), "");

@@ -13,7 +13,7 @@ bool is_monitored(const Cluster* cluster) { return cluster != nullptr && cluster
 
 /// A cluster of which nothing was ever posted has its time from the creation on; a Lease that is renewed shows that the
 /// agent lives (1.13.5).
-UtcMillis alive_until(const Value& object, const Heartbeat& heartbeat) {
+UtcMillis alive_until(const Value& object, const AgentHeartbeat& heartbeat) {
   if (heartbeat.signs.ready) return heartbeat.seen + kGracePeriod;
   const auto created = parse_rfc3339(object["metadata"]["creationTimestamp"].as_string());
   if (heartbeat.renewed || !created) return heartbeat.seen + kStartupGracePeriod;
@@ -29,7 +29,7 @@ Signs signs_of(const Cluster& cluster, const Value& lease) {
   return signs;
 }
 
-Heartbeat observed(const std::optional<Heartbeat>& before, Signs signs, UtcMillis now) {
+AgentHeartbeat observed(const std::optional<AgentHeartbeat>& before, Signs signs, UtcMillis now) {
   if (!before) return {std::move(signs), now, false};
   if (before->signs == signs) return *before;
   // Strings of one format and zone: the later time is the greater text.
@@ -38,7 +38,7 @@ Heartbeat observed(const std::optional<Heartbeat>& before, Signs signs, UtcMilli
   return {std::move(signs), renewed || posted ? now : before->seen, renewed || before->renewed};
 }
 
-Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const Heartbeat& heartbeat) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const AgentHeartbeat& heartbeat) {
   const Cluster* cluster = key.type == type::kCluster ? state.cluster(key.name) : nullptr;
   if (!is_monitored(cluster)) return Nothing{};
   const UtcMillis look_again = now + kMonitorPeriod;

@@ -21,17 +21,17 @@ struct Signs {
 };
 
 /// When they last moved forward. Memory of the process that acts: it begins anew with each (1.13.3).
-struct Heartbeat {
+struct AgentHeartbeat {
   Signs signs;
   UtcMillis seen;        ///< the probe time
   bool renewed = false;  ///< the Lease, since this process acts
-  bool operator==(const Heartbeat&) const = default;
+  bool operator==(const AgentHeartbeat&) const = default;
 };
 
 Signs signs_of(const Cluster& cluster, const Value& lease);
 
 /// `before`: nullopt when the cluster is seen for the first time.
-Heartbeat observed(const std::optional<Heartbeat>& before, Signs signs, UtcMillis now);
+AgentHeartbeat observed(const std::optional<AgentHeartbeat>& before, Signs signs, UtcMillis now);
 
 /// Sets the condition Ready of a Pull cluster to Unknown when its agent has not been heard of for the grace period
 /// (1.13). Pure. Push clusters are left alone: their condition is what the collector finds out.
@@ -42,6 +42,6 @@ Heartbeat observed(const std::optional<Heartbeat>& before, Signs signs, UtcMilli
 ///
 ///   agent posts status or renews its Lease ──► probe time moves forward
 ///   no sign for 40 s (60 s after the creation, if there never was a status) ──► Ready=Unknown ──agent posts──► True
-Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const Heartbeat& heartbeat);
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const AgentHeartbeat& heartbeat);
 
 }  // namespace shiplog::cluster_monitor

@@ -10,7 +10,7 @@
 namespace shiplog {
 namespace {
 
-using cluster_monitor::Heartbeat;
+using cluster_monitor::AgentHeartbeat;
 
 constexpr Millis kUntilCaughtUp{1000};
 constexpr const char* kLeases = "leases.coordination.k8s.io";
@@ -46,9 +46,9 @@ class ClusterMonitorRole final : public Role {
       const Cluster* monitored = state.cluster(key.name);
       if (monitored == nullptr) return Nothing{};
       const Value& lease = ephemera_.state().value_of({kLeases, kClusterNamespace, key.name});
-      std::optional<Heartbeat> before;
+      std::optional<AgentHeartbeat> before;
       if (const auto known = heartbeats_.find(key.name); known != heartbeats_.end()) before = known->second;
-      Heartbeat& heartbeat = heartbeats_[key.name];
+      AgentHeartbeat& heartbeat = heartbeats_[key.name];
       heartbeat = cluster_monitor::observed(before, cluster_monitor::signs_of(*monitored, lease), now);
       return cluster_monitor::decide(state, key, now, heartbeat);
     };
@@ -57,7 +57,7 @@ class ClusterMonitorRole final : public Role {
 
  private:
   const Replica& ephemera_;
-  std::map<std::string, Heartbeat> heartbeats_;
+  std::map<std::string, AgentHeartbeat> heartbeats_;
 };
 
 }  // namespace

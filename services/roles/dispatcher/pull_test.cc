@@ -27,7 +27,7 @@ class DispatcherOfPullClusters : public Dispatcher {
   }
 };
 
-TEST_F(DispatcherOfPullClusters, WorksAreRenderedAndLeftToTheAgent_1_11_3) {
+TEST_F(DispatcherOfPullClusters, WorksAreRenderedAndLeftToTheAgent_1_11_3) {  // E-1
   place("configmaps", map, {{"m1", 0}, {"m2", 0}});
   EXPECT_NE(stage.state().find(work_key("m1", map)), nullptr);
   EXPECT_TRUE(on_member("m1", map_key).is_null());

@@ -1,0 +1,177 @@
+// A cluster whose agent connects to the control plane: token, register, work, unregister (1.6 to 1.10).
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace shiplog::e2e {
+namespace {
+
+const std::string kClusterPath = "/apis/cluster.karmada.io/v1alpha1/clusters/m1";
+const std::string kInfo = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+const std::string kMap = "/api/v1/namespaces/default/configmaps/settings";
+
+class PullMode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.serve();
+    fleet_.member("m1");
+  }
+  void TearDown() override {
+    agent_.reset();
+    expect_replay_equals(fleet_, fleet_.api(), "sqlite:" + fleet_.path("plane/journal.db"));
+  }
+
+  /// The words behind "shiplogctl" of the printed command.
+  std::vector<std::string> register_command() {
+    const std::string text = fleet_.shiplogctl_ok({"token", "create", "--print-register-command"});
+    std::vector<std::string> words;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find_first_of(" \n", at);
+      words.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    EXPECT_EQ(words.front(), "shiplogctl");
+    words.erase(words.begin());
+    for (const std::string& word : {std::string{"--cluster-name=m1"}, "--agent-kubeconfig-out=" + access()}) {
+      words.push_back(word);
+    }
+    return words;
+  }
+  std::string access() const { return fleet_.path("agent.kubeconfig"); }
+  std::string token_of(const std::vector<std::string>& words) const {
+    for (size_t i = 0; i + 1 < words.size(); ++i) {
+      if (words[i] == "--token") return words[i + 1];
+    }
+    return "";
+  }
+  void start_agent() {
+    agent_ = std::make_unique<Process>(
+        std::vector<std::string>{SHIPLOG_BUILT "/shiplogd", "agent", "--karmada-kubeconfig=" + access(),
+                                 "--kubeconfig=" + fleet_.kubeconfig("m1"), "--cluster-name=m1"},
+        Environment{{"HOME", fleet_.path("home")}}, fleet_.path("agent.log"));
+  }
+  void propagate() {
+    fleet_.kubectl_ok({"apply", "-f", "-"}, R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: settings}
+spec:
+  resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: settings}]
+  placement: {clusterAffinity: {clusterNames: [m1]}}
+)");
+  }
+
+  Fleet fleet_;
+  std::unique_ptr<Process> agent_;
+};
+
+TEST_F(PullMode, AClusterRegistersWorksAndUnregisters_1_7_8_1_10_3) {  // 1.6.4, 1.7.3, 1.7.6, 1.7.7, 1.10.1
+  const auto words = register_command();
+  const Ran registered = fleet_.shiplogctl(words, "m1");
+  ASSERT_TRUE(registered.ok()) << registered;
+  EXPECT_TRUE(registered.says("shiplogd agent --karmada-kubeconfig=")) << registered;
+  EXPECT_TRUE(fleet_.shiplogctl(words, "m1").says("already exists in the member")) << "1.7.3";
+  start_agent();
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/m1", "--timeout=10s"}).ok();
+  })) << read_file(agent_->log());
+  propagate();
+  EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMap).status == 200; })) << read_file(agent_->log());
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl_ok({"get", "rb", "settings-configmap", "-o",
+                              R"(jsonpath={.status.conditions[?(@.type=="FullyApplied")].status})"}) == "True";
+  }));
+  const std::string member = "--cluster-kubeconfig=" + fleet_.kubeconfig("m1");
+  EXPECT_TRUE(fleet_.shiplogctl({"unjoin", "m1"}).says("please use command `unregister`"));
+  const Ran gone = fleet_.shiplogctl({"--kubeconfig=" + fleet_.kubeconfig("plane"), "unregister", "m1", member});
+  EXPECT_TRUE(gone.ok()) << gone;
+  EXPECT_EQ(fleet_.api().get(kClusterPath).status, 404);
+  EXPECT_EQ(fleet_.api("m1").get(kMap).status, 404);
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "clusterroles,roles,rolebindings", "-A", "-o", "name"}).find(":m1:agent"),
+            std::string::npos);
+}
+
+TEST_F(PullMode, AnAgentHasNoAccessToOtherClusters_9_1) {
+  fleet_.join("m2");
+  ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
+  const ApiClient agent{access()};
+  for (const std::string& path :
+       {std::string{"/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works"},
+        std::string{"/apis/work.karmada.io/v1alpha1/works"}, std::string{"/api/v1/namespaces/karmada-cluster/secrets"},
+        std::string{"/api/v1/namespaces/karmada-cluster/secrets/m2"},
+        std::string{"/api/v1/namespaces/karmada-cluster/secrets/m2-impersonator"},
+        std::string{"/apis/cluster.karmada.io/v1alpha1/clusters/m2"},
+        std::string{"/apis/coordination.k8s.io/v1/namespaces/karmada-cluster/leases/m2"}}) {
+    EXPECT_EQ(agent.get(path).status, 403) << path;
+  }
+  EXPECT_EQ(agent.get("/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works").status, 200);
+  const std::string denied = fleet_.shiplogctl_ok({"audit", "--user=system:karmada:agent:m1"});
+  EXPECT_NE(denied.find("secrets/karmada-cluster/m2"), std::string::npos) << denied;
+  EXPECT_NE(denied.find("RequestDenied"), std::string::npos) << denied;
+}
+
+TEST_F(PullMode, ATokenDoesNotGetTheIdentityOfARegisteredCluster) {
+  fleet_.join("m2");
+  auto words = register_command();
+  for (std::string& word : words) {
+    if (word == "--cluster-name=m1") word = "--cluster-name=m2";
+  }
+  EXPECT_TRUE(fleet_.shiplogctl(words, "m1").says("failed to register as cluster with name m2 already exists"));
+}
+
+TEST_F(PullMode, OnlyClusterInfoIsReadWithoutCredentials_9_2_3) {
+  const std::string url = fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"});
+  std::ofstream{access()}
+      << "apiVersion: v1\nkind: Config\ncurrent-context: x\nclusters: [{name: x, cluster: {server: '" << url
+      << "', insecure-skip-tls-verify: true}}]\ncontexts: [{name: x, context: {cluster: x}}]\n";
+  const ApiClient anonymous{access()};
+  EXPECT_TRUE(eventually([&] { return anonymous.get(kInfo).status == 200; }));
+  EXPECT_NE(anonymous.get(kInfo).json["data"]["kubeconfig"].str().find("certificate-authority-data"),
+            std::string::npos);
+  for (const std::string& path :
+       {std::string{"/api/v1/namespaces/kube-public/configmaps"}, "/at/1" + kInfo, kInfo + "s",
+        std::string{"/api/v1/namespaces/kube-system/configmaps/cluster-info"}, std::string{"/version"}}) {
+    EXPECT_EQ(anonymous.get(path).status, 401) << path;
+  }
+  EXPECT_EQ(anonymous.remove(kInfo).status, 401);
+  EXPECT_EQ(fleet_.api().get(kInfo).status, 200) << "it is still there";
+}
+
+TEST_F(PullMode, AWrongPinOrTokenIsRefused_1_7_4_1_7_5) {
+  auto words = register_command();
+  for (std::string& word : words) {
+    if (word.starts_with("sha256:")) word = "sha256:" + std::string(64, '0');
+  }
+  EXPECT_TRUE(fleet_.shiplogctl(words, "m1").says("none of --discovery-token-ca-cert-hash"));
+  auto guessed = register_command();
+  const std::string token = token_of(guessed);
+  for (std::string& word : guessed) {
+    if (word == token) word = token.substr(0, 7) + std::string(16, 'a');
+  }
+  EXPECT_TRUE(fleet_.shiplogctl(guessed, "m1").says("signed with another secret"));
+}
+
+TEST_F(PullMode, TokensAreListedAndDeleted_1_6_5_1_6_6) {
+  const std::string token = fleet_.shiplogctl_ok({"token", "create", "abcdef.0123456789abcdef", "--ttl=0"});
+  EXPECT_EQ(token, "abcdef.0123456789abcdef\n");
+  EXPECT_TRUE(fleet_.shiplogctl({"token", "create", "abcdef.0123456789abcdee"})
+                  .says("a token with id \"abcdef\" already exists"));
+  const std::string list = fleet_.shiplogctl_ok({"token", "list"});
+  EXPECT_NE(list.find("abcdef.0123456789abcdef   <forever>   <never>   authentication,signing   <none>"),
+            std::string::npos)
+      << list;
+  EXPECT_EQ(fleet_.shiplogctl_ok({"token", "delete", "abcdef"}), "bootstrap token \"abcdef\" deleted\n");
+  EXPECT_TRUE(
+      fleet_.shiplogctl({"token", "delete", "abcdef"}).says("failed to delete secret \"bootstrap-token-abcdef\""));
+}
+
+}  // namespace
+}  // namespace shiplog::e2e
