@@ -156,7 +156,11 @@ class FleetCopyFixture : public ::testing::Test {
   }
   void answer(const RecordedControlPlane::Asked& asked, Value& remote) {
     writes_.push_back(asked.request.method + " " + asked.request.path);
-    if (asked.request.path.find("/clusters/") != std::string::npos) return asked.done(MemberResponse{200, asked.request.body});
+    if (asked.request.path.find("/clusters/") != std::string::npos) {
+      Value stored = asked.request.body;
+      stored.edit("metadata").set("resourceVersion", std::to_string(++revision_));
+      return asked.done(MemberResponse{200, stored});
+    }
     remote.edit("metadata").set("resourceVersion", std::to_string(++revision_));
     if (asked.request.method == "PATCH") {
       for (const auto& field : asked.request.body["status"].members()) {

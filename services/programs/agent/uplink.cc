@@ -51,9 +51,10 @@ void Uplink::answered(const ObjectKey& key, const Result<MemberResponse>& respon
   const UtcMillis now = options_.executor->now();
   const int status = response ? response.value().status : 0;
   if (status == 200 || status == 201) {
+    // What has moved on meanwhile has woken the key. It is not compared again by itself: a server that stores something
+    // else than it was sent would be sent it for ever.
     queue_.done(key, now, std::nullopt);
     options_.accepted(key, response.value().body);
-    queue_.wake(key, now, {});  // it may have moved on meanwhile
   } else if (status == 404) {
     queue_.done(key, now, std::nullopt);  // the watch reports it, too
   } else {
