@@ -53,6 +53,19 @@ struct ObjectRemoved {
   bool operator==(const ObjectRemoved&) const = default;
 };
 
+/// From this fold version on requests to members are recorded.
+inline constexpr uint32_t kMemberRequestsFoldVersion = 8;
+
+/// A request that changes something in a member, or may, was passed on to it through clusters/NAME/proxy: audit only,
+/// changes nothing here. Refused before kMemberRequestsFoldVersion.
+struct MemberRequested {
+  ObjectKey cluster;
+  std::string method;  ///< "POST"; of an upgraded connection (exec, attach, port-forward) maybe "GET"
+  std::string path;    ///< in the member, without the query: "/api/v1/namespaces/default/configmaps"
+  int32_t status = 0;  ///< HTTP status of the response: the member's, or this server's where the member gave none
+  bool operator==(const MemberRequested&) const = default;
+};
+
 /// A request was denied after it was decoded: audit only, changes nothing.
 struct RequestDenied {
   ObjectKey object;  ///< as far as known

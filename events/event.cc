@@ -23,6 +23,7 @@ constexpr Facts facts(const DeletionRequested&) { return {Family::kApi, "Deletio
 constexpr Facts facts(const ObjectRemoved&) { return {Family::kApi, "ObjectRemoved"}; }
 constexpr Facts facts(const RequestDenied&) { return {Family::kApi, "RequestDenied"}; }
 constexpr Facts facts(const RequestsDenied&) { return {Family::kApi, "RequestsDenied"}; }
+constexpr Facts facts(const MemberRequested&) { return {Family::kApi, "MemberRequested"}; }
 constexpr Facts facts(const BindingPut&) { return {Family::kScheduling, "BindingPut"}; }
 constexpr Facts facts(const PlacementDecided&) { return {Family::kScheduling, "PlacementDecided"}; }
 constexpr Facts facts(const PlacementRefused&) { return {Family::kScheduling, "PlacementRefused"}; }
@@ -106,6 +107,10 @@ std::string summary(const ObjectRemoved&) { return {}; }
 
 std::string summary(const RequestDenied& event) {
   return joined(std::to_string(event.status) + " " + event.reason, event.message);
+}
+
+std::string summary(const MemberRequested& event) {
+  return event.method + " " + event.path + " -> " + std::to_string(event.status);
 }
 
 std::string summary(const RequestsDenied& event) {
@@ -310,6 +315,7 @@ template Event::Event(DeletionRequested);
 template Event::Event(ObjectRemoved);
 template Event::Event(RequestDenied);
 template Event::Event(RequestsDenied);
+template Event::Event(MemberRequested);
 template Event::Event(BindingPut);
 template Event::Event(PlacementDecided);
 template Event::Event(PlacementRefused);

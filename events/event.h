@@ -18,6 +18,7 @@ namespace shiplog {
 using EventVariant = std::variant<
     // api
     ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied, RequestsDenied,
+    MemberRequested,
     // scheduling
     BindingPut, PlacementDecided, PlacementRefused, ReschedulingTriggered, DependenciesResolved, AttachedBindingPut,
     QuestionAnswered, ReplicasDescheduled,

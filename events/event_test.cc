@@ -19,6 +19,7 @@ const std::map<std::string_view, std::string_view> kSummaries = {
     {"DeletionRequested", "Foreground, grace 30s, because namespaces/default is deleted"},
     {"ObjectRemoved", ""},
     {"RequestDenied", "422 Invalid: spec.replicas: negative"},
+    {"MemberRequested", "POST /api/v1/namespaces/default/configmaps -> 201"},
     {"RequestsDenied",
      "2990 requests to create from 2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z, the last: 409 Conflict: "
      "configmaps/default/a already exists"},

@@ -158,6 +158,13 @@ class EntryDecoder : private codec::FieldReader {
             .last = UtcMillis{from->last_ms()}};
   }
 
+  static MemberRequested read(pb::MemberRequested* from) {
+    return {.cluster = read(from->mutable_cluster()),
+            .method = text(from->mutable_method()),
+            .path = text(from->mutable_path()),
+            .status = from->status()};
+  }
+
   BindingPut read(pb::BindingPut* from) {
     return {.binding = read(from->mutable_binding()),
             .value = value(from->value(), "value"),
@@ -413,6 +420,7 @@ class EntryDecoder : private codec::FieldReader {
       case pb::Event::kObjectRemoved: return read(from.mutable_object_removed());
       case pb::Event::kRequestDenied: return read(from.mutable_request_denied());
       case pb::Event::kRequestsDenied: return read(from.mutable_requests_denied());
+      case pb::Event::kMemberRequested: return read(from.mutable_member_requested());
       case pb::Event::kBindingPut: return read(from.mutable_binding_put());
       case pb::Event::kPlacementDecided: return read(from.mutable_placement_decided());
       case pb::Event::kPlacementRefused: return read(from.mutable_placement_refused());

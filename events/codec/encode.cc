@@ -146,6 +146,14 @@ void put(const RequestsDenied& event, pb::Event* out) {
   to->set_last_ms(event.last.value);
 }
 
+void put(const MemberRequested& event, pb::Event* out) {
+  pb::MemberRequested* to = out->mutable_member_requested();
+  put(event.cluster, to->mutable_cluster());
+  put(event.method, to->mutable_method());
+  put(event.path, to->mutable_path());
+  to->set_status(event.status);
+}
+
 // scheduling
 
 void put(const BindingPut& event, pb::Event* out) {

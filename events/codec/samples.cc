@@ -82,6 +82,11 @@ Event sample(Of<RequestsDenied>, int) {
                         .last = UtcMillis{1'700'000'060'000}};
 }
 
+Event sample(Of<MemberRequested>, int) {
+  return MemberRequested{
+      .cluster = kCluster, .method = "POST", .path = "/api/v1/namespaces/default/configmaps", .status = 201};
+}
+
 Event sample(Of<BindingPut>, int generation) {
   return BindingPut{.binding = kBinding,
                     .value = json(R"({"metadata":{"name":"nginx-deployment","namespace":"default"},"spec":{)"

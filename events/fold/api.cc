@@ -59,4 +59,10 @@ Applied apply(Staged&, const RequestDenied&) { return std::nullopt; }
 
 Applied apply(Staged&, const RequestsDenied&) { return std::nullopt; }
 
+Applied apply(Staged& staged, const MemberRequested&) {
+  if (staged.state().fold_version() >= kMemberRequestsFoldVersion) return std::nullopt;
+  return Refusal{ErrorCode::kConflict, "requests to members are recorded from fold version " +
+                                           std::to_string(kMemberRequestsFoldVersion) + " on"};
+}
+
 }  // namespace shiplog

@@ -15,6 +15,7 @@ Applied apply(Staged& staged, const DeletionRequested& event);
 Applied apply(Staged& staged, const ObjectRemoved& event);
 Applied apply(Staged& staged, const RequestDenied& event);
 Applied apply(Staged& staged, const RequestsDenied& event);
+Applied apply(Staged& staged, const MemberRequested& event);
 
 Applied apply(Staged& staged, const BindingPut& event);
 Applied apply(Staged& staged, const PlacementDecided& event);

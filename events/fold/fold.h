@@ -31,7 +31,8 @@ namespace shiplog {
 ///      and its usage is written with its cause; static assignments of quotas take effect; a request for a fresh
 ///      placement that the scheduler would overlook is marked (state/reschedule_request.h); terminating namespaces are
 ///      emptied after 5 seconds; a cluster has one eviction task of a binding at most, and evictions are paced
-inline constexpr uint32_t kFoldVersion = 7;
+///   8  requests to members are recorded (MemberRequested)
+inline constexpr uint32_t kFoldVersion = 8;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

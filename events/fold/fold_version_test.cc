@@ -69,6 +69,23 @@ TEST(Fold, GenerationCountsAStatusThatIsNoSubresourceFromVersion2On) {  // META-
   EXPECT_EQ(generation_after(history, gear, R"({"metadata":{},"status":{"n":3}})"), 1);
 }
 
+TEST(Fold, RequestsToMembersAreRecordedFromVersion8OnAndChangeNothing) {
+  FoldHistory history = FoldHistory::with_namespace();
+  const MemberRequested request{{type::kCluster, "", "m1"}, "POST", "/api/v1/namespaces", 201};
+  history.put({FoldVersionActivated{kMemberRequestsFoldVersion - 1}});
+  const Folded early = history.put({request});
+  ASSERT_TRUE(early.refusal);
+  EXPECT_EQ(early.refusal->reason, "requests to members are recorded from fold version 8 on");
+  history.put({FoldVersionActivated{kMemberRequestsFoldVersion}});
+  const Revision before = history.state.revision();
+  const Hash128 hash = history.state.hash();
+  const Folded recorded = history.put({request});
+  EXPECT_FALSE(recorded.refusal);
+  EXPECT_TRUE(recorded.changes.empty());
+  EXPECT_EQ(history.state.revision(), before);
+  EXPECT_EQ(history.state.hash(), hash);
+}
+
 Folded remove_pod(FoldHistory& history, int64_t grace) {
   return history.put({DeletionRequested{.object = kPod, .grace_seconds = grace}});
 }

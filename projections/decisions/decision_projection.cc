@@ -32,11 +32,11 @@ std::optional<Value> explanation_of(const E& event) {
   } else if constexpr (std::is_same_v<E, WorkRemoved>) {
     return Value::object();
   } else {
-    using Facts =
-        std::variant<ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved, RequestDenied,
-                     RequestsDenied, QuestionAnswered, WorkApplied, WorkApplyFailed, WorkStatusObserved,
-                     QuotaUsageChanged, ClusterJoined, ClusterObserved, ClusterConditionChanged, ClusterLeft,
-                     LeaseTaken, FoldVersionActivated, StateHashed, SnapshotTaken, FeatureGatesSet, OptionsSet>;
+    using Facts = std::variant<ObjectCreated, ObjectUpdated, StatusUpdated, DeletionRequested, ObjectRemoved,
+                               RequestDenied, RequestsDenied, MemberRequested, QuestionAnswered, WorkApplied,
+                               WorkApplyFailed, WorkStatusObserved, QuotaUsageChanged, ClusterJoined, ClusterObserved,
+                               ClusterConditionChanged, ClusterLeft, LeaseTaken, FoldVersionActivated, StateHashed,
+                               SnapshotTaken, FeatureGatesSet, OptionsSet>;
     static_assert(std::is_constructible_v<Facts, std::in_place_type_t<E>>, "is this event a decision or not?");
     return std::nullopt;
   }

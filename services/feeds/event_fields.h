@@ -53,6 +53,14 @@ void fields(Out& out, const RequestsDenied& event) {
   out("last", event.last, "When the last of them was denied.");
 }
 
+template <class Out>
+void fields(Out& out, const MemberRequested& event) {
+  out("cluster", event.cluster, "The member.");
+  out("method", event.method, "HTTP method.");
+  out("path", event.path, "Path in the member, without the query.");
+  out("status", event.status, "HTTP status of the response.");
+}
+
 // scheduling
 
 template <class Out>

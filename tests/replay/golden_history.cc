@@ -130,6 +130,11 @@ class GoldenFleet {
       process().replica().append(std::move(entry), [](const Result<Outcome>&) {});
     }
     pause(10);
+    // 8: requests to members are recorded.
+    write({MemberRequested{.cluster = {type::kCluster, "", "m1"},
+                           .method = "POST",
+                           .path = "/api/v1/namespaces/default/configmaps",
+                           .status = 201}});
   }
 
   void evictions() {

@@ -42,7 +42,7 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
   };
   SHIPLOG_TRY(const Value impersonator, opened(member.impersonator));
   ClientTarget credentials;
-  SHIPLOG_TRY(add_credentials(cluster, impersonator, credentials));
+  if (auto added = add_credentials(cluster, impersonator, credentials); !added) return unusable(added.error().message);
   if (credentials.bearer_token.empty()) {
     return unusable("Secret " + text(reference) + " of spec.impersonatorSecretRef has no token");
   }
@@ -50,7 +50,7 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
   if (!member.secret.is_null()) {
     SHIPLOG_TRY(const Value secret, opened(member.secret));
     ClientTarget authority;
-    SHIPLOG_TRY(add_credentials(cluster, secret, authority));
+    if (auto added = add_credentials(cluster, secret, authority); !added) return unusable(added.error().message);
     target.ca_pem = std::move(authority.ca_pem);
   }
   target.tls13 = true;
@@ -61,7 +61,7 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
   options.user_agent = options_.user_agent;
   options.denied_networks = options_.denied_networks;
   auto made = HttpClient::create(options_.io, target, options);
-  if (!made) return made.error().context("cluster " + cluster);
+  if (!made) return unusable(made.error().message);
   return std::shared_ptr<HttpClient>{std::move(made).value()};
 }
 
@@ -98,7 +98,8 @@ Result<std::shared_ptr<void>> MemberClients::place(const std::string& cluster, c
                                                   (streams ? " streams" : " requests") +
                                                   " under way through the cluster proxy, please try again later"};
   }
-  return std::shared_ptr<void>{&count, [counts](void* taken) { static_cast<std::atomic<size_t>*>(taken)->fetch_sub(1); }};
+  return std::shared_ptr<void>{&count,
+                               [counts](void* taken) { static_cast<std::atomic<size_t>*>(taken)->fetch_sub(1); }};
 }
 
 bool MemberClients::ready(const std::string& cluster) const {
@@ -146,10 +147,12 @@ void MemberClients::clear() {
 }
 
 void MemberClients::load(const State& state) {
+  fold_version_ = state.fold_version();
   for (const auto& [name, object] : state.objects(type::kCluster)) put(state, name.name, object.value["spec"]);
 }
 
 void MemberClients::on_folded(const State& state, const DecodedRecord& /*record*/, const Folded& folded) {
+  fold_version_ = state.fold_version();
   for (const Change& change : folded.changes) {
     if (change.object.type == type::kSecret) {
       put_secret(change.object, change.after);

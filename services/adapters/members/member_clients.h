@@ -16,14 +16,14 @@
 
 namespace shiplog {
 
-/// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that of
-/// spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew when its
-/// Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up nothing of
-/// the others. Threads: borrow() and names() from any; the rest on the executor.
+/// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that
+/// of spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew
+/// when its Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up
+/// nothing of the others. Threads: borrow() and names() from any; the rest on the executor.
 class MemberClients final : public Observer {
  public:
   struct Limits {
-    size_t requests = 200;  ///< under way in one member
+    size_t requests = 200;   ///< under way in one member
     size_t streams = 4'000;  ///< watches, logs and upgraded connections of one member
   };
   struct Options {
@@ -49,6 +49,8 @@ class MemberClients final : public Observer {
   Result<Borrowed> borrow(const std::string& cluster, Use use);
   /// borrow() opens nothing now, and so does not block.
   bool ready(const std::string& cluster) const;
+  /// That is active in the journal, as last folded.
+  uint32_t fold_version() const { return fold_version_.load(std::memory_order_relaxed); }
   /// Of all clusters, sorted.
   std::vector<std::string> names() const;
 
@@ -77,6 +79,7 @@ class MemberClients final : public Observer {
   Result<std::shared_ptr<void>> place(const std::string& cluster, const std::shared_ptr<Counts>& counts, Use use) const;
 
   Options options_;
+  std::atomic<uint32_t> fold_version_{1};
   mutable std::mutex mutex_;
   std::map<std::string, Member, std::less<>> members_;
 };

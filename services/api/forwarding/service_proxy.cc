@@ -10,9 +10,9 @@
 #include "events/base/ascii.h"
 #include "services/api/aggregation/front_proxy.h"
 #include "services/api/pipeline/responses.h"
+#include "services/api/proxied_request.h"
 #include "services/api/proxy/byte_relay.h"
 #include "services/api/proxy/proxy_headers.h"
-#include "services/api/proxy/proxy_path.h"
 #include "services/api/proxy/response_relay.h"
 #include "services/http/client.h"
 

@@ -106,8 +106,12 @@ awaitable<Result<Outcome>> try_out(const Server& server, const RequestContext& c
 
 void append_settlement(const Server& server, Entry entry, std::function<void(Result<Outcome>)> done) {
   constexpr Millis kLongest{60'000};
+  append_audit(server, std::move(entry), kLongest, std::move(done));
+}
+
+void append_audit(const Server& server, Entry entry, Millis timeout, std::function<void(Result<Outcome>)> done) {
   Replica& replica = server.options.record->replica();
-  replica.append(std::move(entry), server.deadlines->guard(kLongest, std::move(done)));
+  replica.append(std::move(entry), server.deadlines->guard(timeout, std::move(done)));
 }
 
 awaitable<LargeRequests::Permit> turn_to_append(LargeRequests& large) {

@@ -37,6 +37,9 @@ awaitable<Result<Outcome>> try_out(const Server& server, const RequestContext& c
 /// Appends the entry that settles a produced request which was not carried out, to the record, and calls `done` on the
 /// fold thread. Threads: any.
 void append_settlement(const Server& server, Entry entry, std::function<void(Result<Outcome>)> done);
+/// Appends an audit entry about what was done elsewhere, to the record, and calls `done` once: on the fold thread, or
+/// after `timeout` with kTimeout. Threads: any.
+void append_audit(const Server& server, Entry entry, Millis timeout, std::function<void(Result<Outcome>)> done);
 /// Continues on the thread of large requests, in turn: until the place is released, no other large entry is appended.
 awaitable<LargeRequests::Permit> turn_to_append(LargeRequests& large);
 /// See webhooks/call.h.

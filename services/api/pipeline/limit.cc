@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "services/api/pipeline/stages.h"
-#include "services/api/proxy/proxy_path.h"
+#include "services/api/proxied_request.h"
 
 namespace shiplog::api {
 

@@ -11,7 +11,7 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
-#include "services/api/proxy/proxy_path.h"
+#include "services/api/proxied_request.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -145,6 +145,7 @@ awaitable<StageResult<User>> requester(const Server& server, RequestContext& dra
     if (!begun) co_return std::move(begun).error();
   }
   if (known || !user) co_return user;
+  draft.user = user.value();  // whose refused impersonation is recorded
   auto acting = impersonate(server, user.value(), draft.request);
   const bool as_other = draft.request.headers.contains("Impersonate-User");
   if (draft.audit != nullptr && acting && as_other) draft.audit->acts_as(acting.value());

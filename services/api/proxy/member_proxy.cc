@@ -56,6 +56,15 @@ void MemberProxy::serve(const RequestContextPtr& context) {
   auto proxied = proxied_request(context->request);
   if (!proxied) return refuse(call, proxied.error());
   call->proxied = std::move(proxied).value();
+  const uint32_t active = server_->options.members->fold_version();
+  if (call->proxied.changes && active < kMemberRequestsFoldVersion) {
+    return fail(*context,
+                Error{ErrorCode::kUnavailable,
+                      "requests that change something in a member are recorded in the journal from fold version " +
+                          std::to_string(kMemberRequestsFoldVersion) + " on, and " + std::to_string(active) +
+                          " is active: a process of an older release is running; stop it"},
+                subject_of(call->proxied.cluster));
+  }
   call->proxied.cluster == kAllClusters ? serve_all(call) : reach(call);
 }
 
@@ -104,10 +113,9 @@ void MemberProxy::send(const CallPtr& call, const MemberClients::Borrowed& borro
       .writer = context.writer,
       .keep = std::make_shared<MemberClients::Borrowed>(borrowed),
       .headers = [call](const HttpResponse& head) { return headers_from_member(head, call->proxied); },
-      .before =
-          [self = shared_from_this(), call](int status, std::function<void(Result<void>)> then) {
-            self->record(call, status, std::move(then));
-          },
+      .before = [self = shared_from_this(), call](
+                    int status,
+                    std::function<void(Result<void>)> then) { self->record(call, status, std::move(then)); },
       .failed = [self = shared_from_this(), call](const Error& error) { self->unreached(call, error); }});
   HttpClient::PacedStream paced;
   paced.head_timeout = kHeadTimeout;
@@ -123,7 +131,8 @@ void MemberProxy::upgrade(const CallPtr& call, const MemberClients::Borrowed& bo
                              const int status = upgraded.value().response.status;
                              auto held = std::make_shared<HttpClient::Upgraded>(std::move(upgraded).value());
                              self->record(call, status, [self, call, borrowed, held](const Result<void>& recorded) {
-                               if (!recorded) return fail(*call->context, recorded.error(), subject_of(call->proxied.cluster));
+                               if (!recorded)
+                                 return fail(*call->context, recorded.error(), subject_of(call->proxied.cluster));
                                self->answer_upgrade(call, borrowed, std::move(*held));
                              });
                            });
@@ -189,10 +198,10 @@ void MemberProxy::list_all(const CallPtr& call, HttpRequest request) {
 /// Which cluster has the object: the request is for that one.
 void MemberProxy::find_cluster(const CallPtr& call, HttpRequest request) {
   const ResourcePath path = *parse_resource_path(call->proxied.path);
-  request.target = encode_target((path.group.empty() ? "/api" : "/apis/" + path.group) + "/" + path.version +
-                                     (path.ns.empty() ? "" : "/namespaces/" + path.ns) + "/" + path.resource + "/" +
-                                     path.name,
-                                 {});
+  request.target =
+      encode_target((path.group.empty() ? "/api" : "/apis/" + path.group) + "/" + path.version +
+                        (path.ns.empty() ? "" : "/namespaces/" + path.ns) + "/" + path.resource + "/" + path.name,
+                    {});
   request.headers.erase("Content-Type");
   for (const char* name : {"Connection", "Upgrade"}) request.headers.erase(name);
   ask_all(*server_, request, all_clusters_, [self = shared_from_this(), call](const std::vector<ClusterAnswer>& found) {

@@ -6,14 +6,14 @@
 
 #include "services/adapters/members/member_clients.h"
 #include "services/api/pipeline/server.h"
-#include "services/api/proxy/proxy_path.h"
+#include "services/api/proxied_request.h"
 
 namespace shiplog::api {
 
 /// Serves clusters/NAME/proxy: passes requests on to the API server of a member, as the user that sends them, with the
-/// credentials of the member's impersonator. Bodies pass unchanged, responses at the pace of the client, and connections
-/// are upgraded for exec, attach and port-forward. What a request changes, or may change, has an entry in the journal
-/// before its response is passed on. Threads: any.
+/// credentials of the member's impersonator. Bodies pass unchanged, responses at the pace of the client, and
+/// connections are upgraded for exec, attach and port-forward. What a request changes, or may change, has an entry in
+/// the journal before its response is passed on. Threads: any.
 class MemberProxy : public std::enable_shared_from_this<MemberProxy> {
  public:
   /// Handles a request of a user who is known already as one to this server.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "services/api/pipeline/server.h"
-#include "services/api/proxy/proxy_path.h"
+#include "services/api/proxied_request.h"
 
 namespace shiplog::api {
 

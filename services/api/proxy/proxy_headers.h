@@ -4,7 +4,7 @@
 
 #include "events/base/result.h"
 #include "services/api/auth/rbac/rule.h"
-#include "services/api/proxy/proxy_path.h"
+#include "services/api/proxied_request.h"
 #include "services/http/http.h"
 
 // What of a header passes through the cluster proxy. Pure.

@@ -1,4 +1,4 @@
-#include "services/api/proxy/proxy_path.h"
+#include "services/api/proxied_request.h"
 
 #include <algorithm>
 #include <array>
