@@ -9,7 +9,7 @@
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/sqlite/connection.h"
-#include "services/api/aggregation/service_proxy.h"
+#include "services/api/forwarding/service_proxy.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/rbac/tunnel_access.h"
 #include "services/api/auth/token_signer.h"

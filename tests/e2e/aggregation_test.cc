@@ -18,7 +18,7 @@ const std::string kServices = "/api/v1/namespaces/default/services";
 const std::string kThings = "/apis/things.example.com/v1/namespaces/default/things";
 const std::string kAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-class Aggregation : public ::testing::Test {
+class AggregatedServers : public ::testing::Test {
  protected:
   void SetUp() override { fleet_.serve(); }
 
@@ -65,7 +65,7 @@ class Aggregation : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(Aggregation, KubectlUsesTheKindsOfAnAddonAsAnyOther) {
+TEST_F(AggregatedServers, KubectlUsesTheKindsOfAnAddonAsAnyOther) {
   AddonServer addon{trusted()};
   register_addon(addon);
   ASSERT_TRUE(comes_to("Passed")) << to_json(condition());
@@ -86,7 +86,7 @@ TEST_F(Aggregation, KubectlUsesTheKindsOfAnAddonAsAnyOther) {
   EXPECT_FALSE(fleet_.kubectl({"get", "thing", "one"}).ok());
 }
 
-TEST_F(Aggregation, TheAddonLearnsWhoAsksAndNothingElse) {
+TEST_F(AggregatedServers, TheAddonLearnsWhoAsksAndNothingElse) {
   AddonServer addon{trusted()};
   register_addon(addon);
   ASSERT_TRUE(comes_to("Passed"));
@@ -123,7 +123,7 @@ TEST_F(Aggregation, TheAddonLearnsWhoAsksAndNothingElse) {
   EXPECT_EQ(addon.seen(kThings).size(), 1U);
 }
 
-TEST_F(Aggregation, AWatchPassesEventsAsTheyHappenAndEndsWithItsReader) {
+TEST_F(AggregatedServers, AWatchPassesEventsAsTheyHappenAndEndsWithItsReader) {
   AddonServer addon{trusted()};
   register_addon(addon);
   ASSERT_TRUE(comes_to("Passed"));
@@ -140,7 +140,7 @@ TEST_F(Aggregation, AWatchPassesEventsAsTheyHappenAndEndsWithItsReader) {
   EXPECT_TRUE(eventually([&] { return addon.watches() == 0; }));
 }
 
-TEST_F(Aggregation, AServerThatFailsIsNamedAndDelaysNothingElse) {
+TEST_F(AggregatedServers, AServerThatFailsIsNamedAndDelaysNothingElse) {
   AddonServer addon{trusted()};
   register_addon(addon);
   ASSERT_TRUE(comes_to("Passed"));
@@ -173,7 +173,7 @@ TEST_F(Aggregation, AServerThatFailsIsNamedAndDelaysNothingElse) {
   }
 }
 
-TEST_F(Aggregation, WhatIsMissingIsTheReason) {
+TEST_F(AggregatedServers, WhatIsMissingIsTheReason) {
   AddonServer addon{trusted()};
   ASSERT_EQ(api().post(kApiServices, api_service(addon)).status, 201);
   ASSERT_TRUE(comes_to("ServiceNotFound")) << to_json(condition());
@@ -198,7 +198,7 @@ TEST_F(Aggregation, WhatIsMissingIsTheReason) {
       << to_json(condition());
 }
 
-TEST_F(Aggregation, AServerWithAnotherCertificateIsNotTrusted) {
+TEST_F(AggregatedServers, AServerWithAnotherCertificateIsNotTrusted) {
   AddonServer addon{trusted()};
   Value untrusted = api_service(addon);
   untrusted.edit("spec").set("caBundle", base64_encode(trusted()["client-ca-file"].str()));
@@ -210,7 +210,7 @@ TEST_F(Aggregation, AServerWithAnotherCertificateIsNotTrusted) {
   EXPECT_EQ(addon.probes(), 0U);
 }
 
-TEST_F(Aggregation, WhatShiplogServesIsNeverAnotherServers) {
+TEST_F(AggregatedServers, WhatShiplogServesIsNeverAnotherServers) {
   AddonServer addon{trusted(), "apps"};
   ASSERT_EQ(api().post(kServices, service()).status, 201);
   Value taken = api_service(addon);
@@ -238,7 +238,7 @@ TEST_F(Aggregation, WhatShiplogServesIsNeverAnotherServers) {
   EXPECT_EQ(api().get("/apis/things.example.com/v1/namespaces/default/items").status, 200);
 }
 
-TEST_F(Aggregation, AnAPIServiceThatIsDeletedTakesItsKindsWithIt) {
+TEST_F(AggregatedServers, AnAPIServiceThatIsDeletedTakesItsKindsWithIt) {
   AddonServer addon{trusted()};
   register_addon(addon);
   ASSERT_TRUE(comes_to("Passed"));
@@ -252,7 +252,7 @@ TEST_F(Aggregation, AnAPIServiceThatIsDeletedTakesItsKindsWithIt) {
   EXPECT_FALSE(api().get("/openapi/v3").json["paths"].contains("apis/things.example.com/v1"));
 }
 
-TEST(AggregationNetworks, ADeniedNetworkIsNeverCalled) {
+TEST(AggregatedServersOfNetworks, ADeniedNetworkIsNeverCalled) {
   Fleet fleet;
   fleet.serve("plane", {"--denied-networks=127.0.0.0/8,::1/128"});
   const ApiClient api = fleet.api();

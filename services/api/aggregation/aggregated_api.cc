@@ -50,8 +50,8 @@ void add_endpoints(const Value& endpoints, std::string_view port_name, std::vect
 
 std::string shown(const ObjectKey& service) { return "service/" + service.name + " in \"" + service.ns + "\""; }
 
-ServiceAddresses endpoints_of(const State& state, const ObjectKey& service, std::string_view port_name) {
-  ServiceAddresses found;
+ServerAddresses endpoints_of(const State& state, const ObjectKey& service, std::string_view port_name) {
+  ServerAddresses found;
   bool listed = false;
   for (const auto& [name, slice] : state.objects(kEndpointSlices, service.ns)) {
     if (label_of(slice.value, kServiceLabel) != service.name) continue;
@@ -104,7 +104,7 @@ std::optional<AggregatedApi> aggregated_api(const Value& api_service) {
   return api;
 }
 
-ServiceAddresses addresses_of(const State& state, const AggregatedApi& api) {
+ServerAddresses addresses_of(const State& state, const AggregatedApi& api) {
   const Object* service = state.find(api.service);
   if (service == nullptr) return {{}, "ServiceNotFound", shown(api.service) + " is not present"};
   const Value& spec = service->value["spec"];

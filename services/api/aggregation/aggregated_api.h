@@ -29,16 +29,16 @@ struct AggregatedApi {
 std::optional<AggregatedApi> aggregated_api(const Value& api_service);
 
 /// Where a Service is reached from this process, which is in no cluster's network.
-struct ServiceAddresses {
+struct ServerAddresses {
   std::vector<std::string> hosts;  ///< "10.0.0.7:8443", "search.example.com:443"; never empty where `reason` is
   std::string reason;              ///< kube-aggregator's word for what is missing; empty: there are hosts
   std::string message;
-  bool operator==(const ServiceAddresses&) const = default;
+  bool operator==(const ServerAddresses&) const = default;
 };
 
 /// The Service's external name, or the ready addresses that its EndpointSlices or Endpoints list for the port. A
 /// cluster IP leads nowhere here: this control plane has no nodes. Pure.
-ServiceAddresses addresses_of(const State& state, const AggregatedApi& api);
+ServerAddresses addresses_of(const State& state, const AggregatedApi& api);
 
 /// The change of this object may change what addresses_of() returns.
 bool concerns(const AggregatedApi& api, const ObjectKey& changed, const Value& object);

@@ -48,7 +48,7 @@ struct Aggregation::Impl : std::enable_shared_from_this<Aggregation::Impl> {
   /// One APIService that names a Service.
   struct Entry {
     AggregatedApi api;
-    ServiceAddresses addresses;
+    ServerAddresses addresses;
     size_t address = 0;   // of `addresses`, the one in use
     uint64_t target = 0;  // another number when another server may answer
     std::shared_ptr<HttpClient> client;

@@ -45,7 +45,7 @@ TEST(AggregatedApi, IsReadFromAnAPIServiceThatNamesAService) {
   EXPECT_FALSE(aggregated_api(object)) << "it is served here";
 }
 
-TEST(ServiceAddresses, AnExternalNameIsCalledAtThePortOfTheAPIService) {
+TEST(ServerAddresses, AnExternalNameIsCalledAtThePortOfTheAPIService) {
   History history;
   EXPECT_EQ(addresses_of(history.state(), metrics_api()).reason, "ServiceNotFound");
   history.object(kService, R"({"spec":{"type":"ExternalName","externalName":"adapter.host.example"}})");
@@ -54,10 +54,10 @@ TEST(ServiceAddresses, AnExternalNameIsCalledAtThePortOfTheAPIService) {
   EXPECT_EQ(addresses_of(history.state(), metrics_api()).hosts, std::vector<std::string>{"[fd00::7]:443"});
 }
 
-TEST(ServiceAddresses, AClusterIpStandsForItsReadyEndpoints) {
+TEST(ServerAddresses, AClusterIpStandsForItsReadyEndpoints) {
   History history;
   history.object(kService, R"({"spec":{"clusterIP":"10.96.0.9","ports":[{"name":"https","port":443}]}})");
-  const ServiceAddresses none = addresses_of(history.state(), metrics_api());
+  const ServerAddresses none = addresses_of(history.state(), metrics_api());
   EXPECT_EQ(none.reason, "EndpointsNotFound");
   EXPECT_NE(none.message.find("no pods run in this control plane"), std::string::npos) << none.message;
 
@@ -78,7 +78,7 @@ TEST(ServiceAddresses, AClusterIpStandsForItsReadyEndpoints) {
   EXPECT_EQ(addresses_of(history.state(), metrics_api()).reason, "ServicePortError");
 }
 
-TEST(ServiceAddresses, OnlyWhatBelongsToTheServiceConcernsIt) {
+TEST(ServerAddresses, OnlyWhatBelongsToTheServiceConcernsIt) {
   const Value slice = json(R"({"metadata":{"labels":{"kubernetes.io/service-name":"metrics"}}})");
   EXPECT_TRUE(concerns(metrics_api(), kService, {}));
   EXPECT_TRUE(concerns(metrics_api(), kEndpoints, {}));
@@ -96,6 +96,7 @@ constexpr const char* kList = R"({"kind":"APIResourceList","groupVersion":"a.io/
     {"name":"bad name","kind":"Bad","verbs":["get"]},
     {"name":"evil\u001b[31m","kind":"Evil","verbs":["get"]},
     {"name":"kindless","verbs":["get"]},
+    {"name":"/status","kind":"Thing","verbs":["get"]},
     7]})";
 
 TEST(RemoteDiscovery, OnlyWhatHasTheFormOfDiscoveryIsTakenOver) {

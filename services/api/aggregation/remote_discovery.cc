@@ -32,7 +32,9 @@ void copy_words(Value& to, const Value& from, const char* field) {
 
 /// Null: it is no APIResource.
 Value read_resource(const Value& from) {
-  if (!is_word(from["name"].as_string(), true) || !is_word(from["kind"].as_string())) return {};
+  const std::string_view name = from["name"].as_string();
+  if (!is_word(name, true) || name.starts_with('/') || name.ends_with('/')) return {};
+  if (!is_word(from["kind"].as_string())) return {};
   Value to = Value::object({{"name", from["name"]},
                             {"singularName", ""},
                             {"namespaced", from["namespaced"].as_bool()},

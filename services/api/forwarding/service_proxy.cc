@@ -1,4 +1,4 @@
-#include "services/api/aggregation/service_proxy.h"
+#include "services/api/forwarding/service_proxy.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 #include "events/base/ascii.h"
 #include "services/api/aggregation/front_proxy.h"
 #include "services/api/pipeline/responses.h"
+#include "services/api/proxied_request.h"
 #include "services/api/proxy/byte_relay.h"
 #include "services/api/proxy/proxy_headers.h"
-#include "services/api/proxy/proxy_path.h"
 #include "services/api/proxy/response_relay.h"
 #include "services/http/client.h"
 
@@ -31,12 +31,12 @@ constexpr std::array<std::string_view, 7> kNotPassedOn = {"authorization", "forw
 constexpr std::array<std::string_view, 3> kNotPassedBack = {"audit-id", "date", "strict-transport-security"};
 
 /// A place among the requests that one server has not answered yet.
-class Place {
+class UnansweredRequest {
  public:
-  explicit Place(std::shared_ptr<std::atomic<int>> taken) : taken_{std::move(taken)} { ++*taken_; }
-  ~Place() { --*taken_; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  explicit UnansweredRequest(std::shared_ptr<std::atomic<int>> taken) : taken_{std::move(taken)} { ++*taken_; }
+  ~UnansweredRequest() { --*taken_; }
+  UnansweredRequest(const UnansweredRequest&) = delete;
+  UnansweredRequest& operator=(const UnansweredRequest&) = delete;
   bool beyond(int most) const { return *taken_ > most; }
 
  private:
@@ -126,7 +126,7 @@ void answer_upgrade(const ForwardedPtr& forwarded, HttpClient::Upgraded upgraded
   });
 }
 
-void send(const ForwardedPtr& forwarded, HttpRequest request, std::shared_ptr<Place> place) {
+void send(const ForwardedPtr& forwarded, HttpRequest request, std::shared_ptr<UnansweredRequest> place) {
   const RequestContext& context = *forwarded->context;
   const bool streams = flag(context.request, "watch") || flag(context.request, "follow");
   HttpClient::PacedStream paced;
@@ -134,7 +134,7 @@ void send(const ForwardedPtr& forwarded, HttpRequest request, std::shared_ptr<Pl
   paced.own_connection = streams;
   if (!streams) paced.idle_timeout = kIdleTimeout;
   // A stream that has begun is counted by the client of the server.
-  const auto kept = std::make_shared<std::shared_ptr<Place>>(std::move(place));
+  const auto kept = std::make_shared<std::shared_ptr<UnansweredRequest>>(std::move(place));
   const auto relay = std::make_shared<ResponseRelay>(ResponseRelay::Options{
       .writer = context.writer,
       .keep = kept,
@@ -159,7 +159,7 @@ void forward_request(const ServerPtr& server, const RequestContextPtr& context, 
   }
   const auto forwarded =
       std::make_shared<const Forwarded>(Forwarded{server, context, version, upgrade_protocol(context->request)});
-  auto place = std::make_shared<Place>(version.in_flight);
+  auto place = std::make_shared<UnansweredRequest>(version.in_flight);
   if (place->beyond(kMostInFlight)) {
     return unreached(forwarded,
                      Error{ErrorCode::kTooManyRequests, "its server has not answered " + std::to_string(kMostInFlight) +
