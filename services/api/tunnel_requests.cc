@@ -35,10 +35,12 @@ void serve_tunnel_request(const ServerPtr& server, const RequestContextPtr& cont
   if (const auto room = tunnels->check(cluster); !room) return fail(*context, room.error());
   when_current(server, context, [server, context, tunnels, cluster] {
     if (const auto known = check_cluster(*server, cluster); !known) return fail(*context, known.error());
-    context->writer->upgrade({{"Upgrade", kTunnelProtocol}},
-                             [tunnels, cluster](Result<std::shared_ptr<ByteStream>> stream) {
-                               if (stream) tunnels->offer(cluster, std::move(stream).value());
-                             });
+    HttpHeaders headers{{"Upgrade", kTunnelProtocol}};
+    // Behind one address there may be several servers: the agent opens tunnels to each.
+    if (server->options.process) headers.add("Shiplog-Server", server->options.process().identity);
+    context->writer->upgrade(std::move(headers), [tunnels, cluster](Result<std::shared_ptr<ByteStream>> stream) {
+      if (stream) tunnels->offer(cluster, std::move(stream).value());
+    });
   });
 }
 

@@ -33,8 +33,10 @@ Value work(const std::string& name, int64_t generation, const std::string& revis
                  R"(","finalizers":["karmada.io/execution-controller"]},"spec":{"workload":{"manifests":[{
                  "apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"default","labels":{
                  "karmada.io/managed":"true","work.karmada.io/permanent-id":"w"},"annotations":{
-                 "work.karmada.io/name":")" + name + R"(","work.karmada.io/namespace":"karmada-es-p1"}},
-                 "data":{"k":")" + data + R"("}}]}}})");
+                 "work.karmada.io/name":")" +
+                 name + R"(","work.karmada.io/namespace":"karmada-es-p1"}},
+                 "data":{"k":")" +
+                 data + R"("}}]}}})");
 }
 
 Value cluster() {
@@ -175,9 +177,8 @@ class FleetCopyFixture : public ::testing::Test {
 
   ManualExecutor executor_;
   SeededRandom random_{7};
-  testing::FakeMembers member_{[this](Millis delay, std::function<void()> run) {
-    executor_.post_after(delay, std::move(run));
-  }};
+  testing::FakeMembers member_{
+      [this](Millis delay, std::function<void()> run) { executor_.post_after(delay, std::move(run)); }};
   RecordedControlPlane plane_;
   int64_t revision_ = 100;
   int doubts_ = 0;

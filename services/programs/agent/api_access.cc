@@ -6,6 +6,7 @@
 #include "events/base/check.h"
 #include "events/entry.h"
 #include "events/fold/fold.h"
+#include "services/programs/agent/credentials.h"
 
 namespace shiplog::agent {
 namespace {
@@ -15,11 +16,6 @@ constexpr const char* kCredentials = "credentials";
 Event put(const State& state, const ObjectKey& key, Value value) {
   if (state.find(key) == nullptr) return ObjectCreated{key, std::move(value)};
   return ObjectUpdated{key, std::move(value)};
-}
-
-bool same(const ClientTarget& a, const ClientTarget& b) {
-  return a.url == b.url && a.ca_pem == b.ca_pem && a.certificate_pem == b.certificate_pem && a.key_pem == b.key_pem &&
-         a.bearer_token == b.bearer_token && a.insecure == b.insecure;
 }
 
 }  // namespace
@@ -40,7 +36,7 @@ Result<void> ApiAccess::use(const ClientTarget& target) {
                                           " has tls-server-name, which the agent does not support: use an address that "
                                           "is in the server's certificate"};
   }
-  if (same(target, target_)) return ok();
+  if (same_target(target, target_)) return ok();
   Value data = Value::object();
   const auto set = [&](const char* field, const std::string& text) {
     if (!text.empty()) data.set(field, base64_encode(text));
@@ -54,6 +50,7 @@ Result<void> ApiAccess::use(const ClientTarget& target) {
   Value& spec = cluster.edit("spec");
   spec.set("apiEndpoint", target.url);
   spec.set("insecureSkipTLSVerification", target.insecure);
+  if (!target.proxy_url.empty()) spec.set("proxyURL", target.proxy_url);
   spec.set("secretRef", Value::object({{"namespace", kCredentials}, {"name", options_.name}}));
   const ObjectKey ns{type::kNamespace, "", kCredentials};
   Entry entry;

@@ -21,11 +21,6 @@ constexpr Millis kReloadEvery{30'000};
 constexpr Millis kListWorksEvery{10'000};
 constexpr int64_t kLongestPauseMs = 30'000;
 
-bool same_target(const ClientTarget& a, const ClientTarget& b) {
-  return a.url == b.url && a.ca_pem == b.ca_pem && a.certificate_pem == b.certificate_pem && a.key_pem == b.key_pem &&
-         a.bearer_token == b.bearer_token && a.insecure == b.insecure;
-}
-
 Error error_of(const MemberResponse& response, const std::string& what) {
   const bool denied = response.status == 401 || response.status == 403;
   return {denied ? ErrorCode::kForbidden : ErrorCode::kUnavailable, what + ": " + response.message()};
@@ -160,6 +155,7 @@ void MemberAgent::rotate_certificate() {
                                    .member = &member_->server(),
                                    .control_plane = &control_plane_->server(),
                                    .control_plane_name = kControlPlane,
+                                   .registered = [this] { return described_; },
                                    .present = [this]() -> const ClientTarget& { return control_plane_->target(); },
                                    .rotated =
                                        [this](const ClientTarget& target) {

@@ -73,6 +73,8 @@ void CertificateRotation::check() {
                             " and cannot be rotated any more: register the cluster again, or replace it in " +
                             options_.agent->karmada_kubeconfig});
   }
+  // The request of an agent without a Cluster is not approved.
+  if (!options_.registered()) return later(kPoll, [this] { check(); });
   request(certificate.value());
 }
 

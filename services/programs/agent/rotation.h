@@ -36,6 +36,7 @@ class CertificateRotation {
     Members* member = nullptr;  ///< by the cluster's name
     Members* control_plane = nullptr;
     std::string control_plane_name;
+    std::function<bool()> registered;  ///< the Cluster of the agent exists
     std::function<const ClientTarget&()> present;
     std::function<void(const ClientTarget& target)> rotated;
     /// Called when it fails, and with nullptr when it has succeeded or nothing is to be done.

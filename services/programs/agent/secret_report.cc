@@ -42,12 +42,11 @@ void SecretReport::begin() {
                       Value::object({{"nonResourceURLs", Value::array({"*"})}, {"verbs", Value::array({"get"})}})}));
     ensure("/apis/rbac.authorization.k8s.io/v1/clusterroles", std::move(cluster_role));
     Value binding = labelled("ClusterRoleBinding", kRbac, role);
-    binding.set("roleRef", Value::object({{"apiGroup", "rbac.authorization.k8s.io"},
-                                          {"kind", "ClusterRole"},
-                                          {"name", role}}));
-    binding.set("subjects", Value::array({Value::object({{"kind", "ServiceAccount"},
-                                                         {"name", account},
-                                                         {"namespace", agent.cluster_namespace}})}));
+    binding.set("roleRef",
+                Value::object({{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}));
+    binding.set("subjects",
+                Value::array({Value::object(
+                    {{"kind", "ServiceAccount"}, {"name", account}, {"namespace", agent.cluster_namespace}})}));
     ensure("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", std::move(binding));
     add_account(account);
     report(agent.cluster, true);
@@ -123,9 +122,8 @@ void SecretReport::wait_for_token(const std::string& account, int tries) {
                                                    " within 30 s: is its controller for service account tokens "
                                                    "running?"});
     }
-    options_.executor->post_after(kPoll, [self = shared_from_this(), account, tries] {
-      self->wait_for_token(account, tries + 1);
-    });
+    options_.executor->post_after(
+        kPoll, [self = shared_from_this(), account, tries] { self->wait_for_token(account, tries + 1); });
   });
 }
 
@@ -157,14 +155,12 @@ void SecretReport::write_secret(const std::string& name, const Value& data) {
   });
 }
 
-void SecretReport::ask(bool in_member, MemberRequest request,
-                       std::function<void(const Result<MemberResponse>&)> then) {
+void SecretReport::ask(bool in_member, MemberRequest request, std::function<void(const Result<MemberResponse>&)> then) {
   Members* server = in_member ? options_.member : options_.control_plane;
   const std::string& name = in_member ? options_.agent->cluster : options_.control_plane_name;
-  server->request(name, std::move(request),
-                  [self = shared_from_this(), then = std::move(then)](const Result<MemberResponse>& response) {
-                    then(response);
-                  });
+  server->request(
+      name, std::move(request),
+      [self = shared_from_this(), then = std::move(then)](const Result<MemberResponse>& response) { then(response); });
 }
 
 void SecretReport::finish(const std::optional<Error>& error) {

@@ -15,9 +15,9 @@
 namespace shiplog::agent {
 
 /// Makes accounts in the member and stores their tokens in the control plane (1.11.2): Secret NAME with `token` and
-/// `caBundle`, an administrator of the member, and NAME-impersonator, as which the cluster proxy acts. Names are those of
-/// join, so that the same tools remove them. What is there stays. Runs once; a new report begins anew.
-/// Threads: the executor.
+/// `caBundle`, an administrator of the member, and NAME-impersonator, as which the cluster proxy acts. Names are those
+/// of join, so that the same tools remove them. What is there stays. Runs once; a new report begins anew. Threads: the
+/// executor.
 class SecretReport : public std::enable_shared_from_this<SecretReport> {
  public:
   struct Options {
