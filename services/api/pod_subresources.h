@@ -6,8 +6,8 @@ namespace shiplog::api {
 
 /// What only the node of a pod can do: log, exec, attach, portforward.
 inline bool is_pod_action(std::string_view type, std::string_view subresource) {
-  return type == "pods" && (subresource == "log" || subresource == "exec" || subresource == "attach" ||
-                            subresource == "portforward");
+  return type == "pods" &&
+         (subresource == "log" || subresource == "exec" || subresource == "attach" || subresource == "portforward");
 }
 
 }  // namespace shiplog::api

@@ -135,10 +135,9 @@ TEST_F(Clients, KarmadactlSessionSucceeds) {
     GTEST_SKIP() << "karmadactl is run with SHIPLOG_KARMADACTL=FILE";
   }
   start({"member1", "member2"});
-  run_session({kScripts + "/karmadactl/session.sh", program},
-              {{"OTHER", "member2"},
-               {"MEMBER_KUBECONFIG", kubeconfig("member1")},
-               {"OTHER_KUBECONFIG", kubeconfig("member2")}});
+  run_session({kScripts + "/karmadactl/session.sh", program}, {{"OTHER", "member2"},
+                                                               {"MEMBER_KUBECONFIG", kubeconfig("member1")},
+                                                               {"OTHER_KUBECONFIG", kubeconfig("member2")}});
 }
 
 TEST_F(Clients, NodeSessionSucceeds) {

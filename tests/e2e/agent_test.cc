@@ -18,8 +18,8 @@ const std::string kDeployment = "/apis/apps/v1/namespaces/default/deployments/we
 
 /// What `register` makes for the agent of a cluster (1.7.9).
 std::string access_of(const std::string& cluster) {
-  const std::string user = "subjects: [{kind: User, name: \"system:karmada:agent:" + cluster +
-                           "\", apiGroup: rbac.authorization.k8s.io}]\n";
+  const std::string user =
+      "subjects: [{kind: User, name: \"system:karmada:agent:" + cluster + "\", apiGroup: rbac.authorization.k8s.io}]\n";
   const auto role = [&](const std::string& kind, const std::string& name, const std::string& ns,
                         const std::string& rules) {
     const std::string metadata = "metadata: {name: \"" + name + "\"" + (ns.empty() ? "" : ", namespace: " + ns) + "}\n";
@@ -90,7 +90,9 @@ class Agent : public ::testing::Test {
     ASSERT_TRUE(shiplog::write_kubeconfig(fleet_.kubeconfig("agent-" + cluster), cluster, target));
   }
 
-  bool ready() { return eventually([&] { return condition("Ready") == "True"; }); }
+  bool ready() {
+    return eventually([&] { return condition("Ready") == "True"; });
+  }
   std::string condition(const std::string& type) {
     const Value cluster = fleet_.api().get(kCluster).json;
     for (const Value& each : cluster["status"]["conditions"].items()) {
@@ -222,8 +224,8 @@ TEST_F(Agent, ItsIdentityReachesNothingOfOtherClusters) {
   EXPECT_EQ(other.get(kWorks).status, 403);
   EXPECT_EQ(other.get(kCluster).status, 403);
   EXPECT_EQ(other.get("/api/v1/namespaces/karmada-cluster/secrets/p1").status, 403);
-  const Answer tunnel = other.call("GET", "/shiplog/v1/tunnels/p1", {},
-                                   {{"Connection", "Upgrade"}, {"Upgrade", "shiplog-tunnel"}});
+  const Answer tunnel =
+      other.call("GET", "/shiplog/v1/tunnels/p1", {}, {{"Connection", "Upgrade"}, {"Upgrade", "shiplog-tunnel"}});
   EXPECT_EQ(tunnel.status, 403) << tunnel;
   EXPECT_NE(tunnel.message().find("tunnels to cluster p1 are opened by its agent only"), std::string::npos);
   const Answer admins = fleet_.api().call("GET", "/shiplog/v1/tunnels/p1", {},
@@ -239,7 +241,8 @@ TEST_F(Agent, TheClusterProxyReachesTheMemberThroughItsTunnel) {
   // An address that leads nowhere: there is no way but the tunnel. The certificate is for this name.
   fleet_.agent("p1", {"--cluster-api-endpoint=https://localhost:1"});
   ASSERT_TRUE(ready()) << agent_log();
-  fleet_.kubectl_ok({"create", "clusterrole", "impersonator", "--verb=impersonate", "--resource=users,groups"}, {}, "p1");
+  fleet_.kubectl_ok({"create", "clusterrole", "impersonator", "--verb=impersonate", "--resource=users,groups"}, {},
+                    "p1");
   fleet_.kubectl_ok({"create", "clusterrolebinding", "impersonator", "--clusterrole=impersonator",
                      "--serviceaccount=karmada-cluster:karmada-impersonator"},
                     {}, "p1");

@@ -40,9 +40,13 @@ class OutsideAuthentication : public ::testing::Test {
 
   void serve(std::vector<std::string> options) { fleet_.serve("plane", std::move(options)); }
   std::vector<std::string> oidc_options() {
-    return {"--oidc-issuer-url=" + server_->url(), "--oidc-client-id=shiplog", "--oidc-username-prefix=oidc:",
-            "--oidc-groups-claim=groups",          "--oidc-groups-prefix=oidc:",
-            "--oidc-ca-file=" + fleet_.path("issuer-ca.pem"), "--oidc-signing-algs=ES256"};
+    return {"--oidc-issuer-url=" + server_->url(),
+            "--oidc-client-id=shiplog",
+            "--oidc-username-prefix=oidc:",
+            "--oidc-groups-claim=groups",
+            "--oidc-groups-prefix=oidc:",
+            "--oidc-ca-file=" + fleet_.path("issuer-ca.pem"),
+            "--oidc-signing-algs=ES256"};
   }
 
   void answer(const HttpRequest& request, const Writer& writer) {
@@ -66,7 +70,8 @@ class OutsideAuthentication : public ::testing::Test {
       const Value& asked = review["spec"]["resourceAttributes"];
       const bool maps = asked["resource"].as_string() == "configmaps";
       const bool denied = asked["name"].as_string() == "forbidden";
-      answered.set("status", Value::object({{"allowed", maps && !denied}, {"denied", denied}, {"reason", "the webhook"}}));
+      answered.set("status",
+                   Value::object({{"allowed", maps && !denied}, {"denied", denied}, {"reason", "the webhook"}}));
     }
     reply(answered);
   }
@@ -87,7 +92,8 @@ class OutsideAuthentication : public ::testing::Test {
     return ApiClient{fleet_.path("anonymous.kubeconfig")};
   }
   Value claims() {
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+    const auto now =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
     return Value::object({{"iss", server_->url()},
                           {"sub", "ann"},
                           {"aud", "shiplog"},
@@ -141,7 +147,8 @@ TEST_F(OutsideAuthentication, UsersOfAnIssuerHaveTheRightsOfTheirNamesAndGroups)
   }
   Value masters = claims();
   masters.set("groups", Value::array({"system:masters"}));
-  EXPECT_EQ(as(key_.token(masters), "GET", "/api/v1/nodes").status, 403) << "with the prefix it is a group like any other";
+  EXPECT_EQ(as(key_.token(masters), "GET", "/api/v1/nodes").status, 403)
+      << "with the prefix it is a group like any other";
   expect_not_logged(token.substr(token.size() - 40));
 }
 
@@ -210,12 +217,13 @@ TEST_F(OutsideAuthentication, AWebhookIsAskedForPermissionWhereRbacHasNone) {
   EXPECT_EQ(apply("forbidden").status, 403);
   EXPECT_EQ(as(bob, "GET", kMaps + "/forbidden").status, 403);
   EXPECT_EQ(as(bob, "GET", "/api/v1/nodes").status, 403);
-  const Answer can = as(bob, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                        R"({"spec": {"resourceAttributes": {"verb": "get", "resource": "configmaps", "namespace": "default"}}})");
-  EXPECT_TRUE(can.json["status"]["allowed"].as_bool()) << can;
-  const Answer cannot =
+  const Answer can =
       as(bob, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-         R"({"spec": {"resourceAttributes": {"verb": "get", "resource": "configmaps", "namespace": "default", "name": "forbidden"}}})");
+         R"({"spec": {"resourceAttributes": {"verb": "get", "resource": "configmaps", "namespace": "default"}}})");
+  EXPECT_TRUE(can.json["status"]["allowed"].as_bool()) << can;
+  const Answer cannot = as(
+      bob, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      R"({"spec": {"resourceAttributes": {"verb": "get", "resource": "configmaps", "namespace": "default", "name": "forbidden"}}})");
   EXPECT_TRUE(cannot.json["status"]["denied"].as_bool()) << cannot;
   EXPECT_EQ(as(bob, "GET", kMaps, {}, {{"Impersonate-User", "alice"}}).status, 403);
 

@@ -44,9 +44,7 @@ struct IssuerKey::Impl {
   EVP_PKEY* key = nullptr;
 
   bool is_ec() const { return algorithm.starts_with("ES"); }
-  const char* curve() const {
-    return algorithm == "ES256" ? "P-256" : algorithm == "ES384" ? "P-384" : "P-521";
-  }
+  const char* curve() const { return algorithm == "ES256" ? "P-256" : algorithm == "ES384" ? "P-384" : "P-521"; }
   size_t half() const { return algorithm == "ES256" ? 32 : algorithm == "ES384" ? 48 : 66; }
 
   std::string sign(const std::string& text) const {
@@ -123,7 +121,8 @@ std::string token_with_secret(const Value& header, const Value& claims, const st
   const std::string text = signed_part(header, claims);
   std::array<unsigned char, EVP_MAX_MD_SIZE> mac = {};
   unsigned int size = 0;
-  ::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()), bytes_of(text), text.size(), mac.data(), &size);
+  ::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()), bytes_of(text), text.size(), mac.data(),
+         &size);
   return text + "." + base64url_encode({reinterpret_cast<const char*>(mac.data()), size});
 }
 

@@ -42,7 +42,7 @@ StageResult<std::string> authorize(const Server& server, const User& user, const
   if (const auto cluster = tunnel_of(request.path)) {
     if (may_open_tunnel(user, *cluster)) return std::string{"it is the agent of the cluster"};
     return denied_access(user, attributes_of(request.method, request.path, request.query),
-                   "tunnels to cluster " + *cluster + " are opened by its agent only");
+                         "tunnels to cluster " + *cluster + " are opened by its agent only");
   }
   if (in_group(user, kMastersGroup)) return std::string{};
   const Attributes wanted = attributes_of(request.method, request.path, request.query);

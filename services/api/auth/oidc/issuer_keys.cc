@@ -58,7 +58,8 @@ IssuerKeys::IssuerKeys(Options options) : options_{std::move(options)}, io_{std:
 
 Result<std::shared_ptr<IssuerKeys>> IssuerKeys::make(Options options) {
   if (!options.issuer.starts_with(kScheme) || options.issuer.find_first_of("?#") != std::string::npos) {
-    return Error{ErrorCode::kInvalid, "\"" + options.issuer + "\" must begin with https://, without query and fragment"};
+    return Error{ErrorCode::kInvalid,
+                 "\"" + options.issuer + "\" must begin with https://, without query and fragment"};
   }
   std::shared_ptr<IssuerKeys> keys{new IssuerKeys{std::move(options)}};
   std::string url = keys->options_.issuer;
@@ -121,15 +122,14 @@ void IssuerKeys::begin(std::unique_lock<std::mutex>& lock) {
 }
 
 void IssuerKeys::discover() {
-  issuer_client_->request(
-      get_request("/.well-known/openid-configuration"), options_.timeout,
-      [self = shared_from_this()](const Result<HttpResponse>& response) {
-        const auto text = body_of(response, "fetching the discovery document");
-        if (!text) return self->finish(text.error());
-        const auto uri = keys_address(text.value(), self->options_.issuer);
-        if (!uri) return self->finish(uri.error());
-        self->fetch(uri.value());
-      });
+  issuer_client_->request(get_request("/.well-known/openid-configuration"), options_.timeout,
+                          [self = shared_from_this()](const Result<HttpResponse>& response) {
+                            const auto text = body_of(response, "fetching the discovery document");
+                            if (!text) return self->finish(text.error());
+                            const auto uri = keys_address(text.value(), self->options_.issuer);
+                            if (!uri) return self->finish(uri.error());
+                            self->fetch(uri.value());
+                          });
 }
 
 void IssuerKeys::fetch(const std::string& uri) {
@@ -165,8 +165,7 @@ void IssuerKeys::finish(Result<Keys> fetched) {
     waiting = std::exchange(waiting_, {});
   }
   if (fetched) {
-    log::info("oidc.keys_fetched",
-              {log::kv("issuer", options_.issuer), log::kv("keys", fetched.value()->size())});
+    log::info("oidc.keys_fetched", {log::kv("issuer", options_.issuer), log::kv("keys", fetched.value()->size())});
   } else {
     log::warn("oidc.keys_failed", {log::kv("issuer", options_.issuer), log::kv("reason", fetched.error().message)});
   }

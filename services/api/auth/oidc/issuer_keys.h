@@ -16,9 +16,9 @@
 namespace shiplog::api {
 
 /// The keys of one issuer, as its discovery document leads to them (OpenID Connect Discovery 1.0), kept for an hour. An
-/// issuer that does not answer holds up only those who wait for its keys, and these no longer than two timeouts. However
-/// many ask, it is called once at a time, and not again within ten seconds: tokens with made-up key ids make no load.
-/// Threads: any; callbacks run on a network thread or within the call.
+/// issuer that does not answer holds up only those who wait for its keys, and these no longer than two timeouts.
+/// However many ask, it is called once at a time, and not again within ten seconds: tokens with made-up key ids make no
+/// load. Threads: any; callbacks run on a network thread or within the call.
 class IssuerKeys : public std::enable_shared_from_this<IssuerKeys> {
  public:
   struct Options {

@@ -205,9 +205,10 @@ class OidcIssuer : public ::testing::Test {
     opened.wait(lock, [this] { return open; });
     ++requests;
     if (fails) return writer->send({500, {}, "no"});
-    const Value body = request.path == "/keys" ? keys
-                                               : Value::object({{"issuer", named.empty() ? server->url() : named},
-                                                                {"jwks_uri", server->url() + "/keys"}});
+    const Value body =
+        request.path == "/keys"
+            ? keys
+            : Value::object({{"issuer", named.empty() ? server->url() : named}, {"jwks_uri", server->url() + "/keys"}});
     writer->send({200, {{"Content-Type", "application/json"}}, to_json(body)});
   }
   void set(const std::function<void()>& change) {
@@ -231,8 +232,9 @@ class OidcIssuer : public ::testing::Test {
   static std::string ask(TokenAuthenticator& authenticator, const std::string& token,
                          const std::vector<std::string>& audiences = {kTokenIssuer}) {
     const auto answered = std::make_shared<Awaited<std::string>>();
-    authenticator.authenticate(token, audiences,
-                               [answered](const Result<std::optional<TokenIdentity>>& identity) { answered->set(identified(identity)); });
+    authenticator.authenticate(token, audiences, [answered](const Result<std::optional<TokenIdentity>>& identity) {
+      answered->set(identified(identity));
+    });
     return answered->get().value_or("no answer");
   }
   std::string token_of(const IssuerKey& key) const { return key.token(claims_for(server->url())); }
@@ -260,7 +262,7 @@ TEST_F(OidcIssuer, KeysAreFoundByDiscoveryAndKept) {
   EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "nobody");
   EXPECT_EQ(ask(*oidc, token_of(first), {"another audience"}), "nobody");
   EXPECT_NE(ask(*oidc, shiplog::testing::token_with_secret(json(R"({"alg": "HS256", "kid": "first"})"),
-                                                  claims_for(server->url()), first.public_pem()))
+                                                           claims_for(server->url()), first.public_pem()))
                 .find("algorithm"),
             std::string::npos);
 }
@@ -302,12 +304,15 @@ TEST_F(OidcIssuer, AnIssuerThatHangsDelaysNoOtherToken) {
   set([this] { open = false; });
   const auto oidc = authenticator();
   const auto waiting = std::make_shared<Awaited<std::string>>();
-  oidc->authenticate(token_of(first), {kTokenIssuer}, [waiting](const Result<std::optional<TokenIdentity>>& identity) { waiting->set(identified(identity)); });
+  oidc->authenticate(token_of(first), {kTokenIssuer}, [waiting](const Result<std::optional<TokenIdentity>>& identity) {
+    waiting->set(identified(identity));
+  });
   EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "nobody") << "is answered at once";
   int refused = 0;
   for (int i = 0; i < 300; ++i) {
-    oidc->authenticate(token_of(first), {kTokenIssuer},
-                       [&refused](const Result<std::optional<TokenIdentity>>& identity) { refused += identity ? 0 : 1; });
+    oidc->authenticate(
+        token_of(first), {kTokenIssuer},
+        [&refused](const Result<std::optional<TokenIdentity>>& identity) { refused += identity ? 0 : 1; });
   }
   EXPECT_GE(refused, 44) << "what waits is bounded";
   set([this] { open = true; });

@@ -35,9 +35,9 @@ struct SigningAlgorithm {
   const char* name;
   const char* key_type;
   const EVP_MD* (*digest)();
-  bool padded = false;       ///< RSA-PSS
-  const char* curve = "";    ///< of EC
-  size_t half = 0;           ///< bytes of r and of s
+  bool padded = false;     ///< RSA-PSS
+  const char* curve = "";  ///< of EC
+  size_t half = 0;         ///< bytes of r and of s
 };
 constexpr std::array<SigningAlgorithm, 9> kAlgorithms = {{{"RS256", "RSA", ::EVP_sha256},
                                                           {"RS384", "RSA", ::EVP_sha384},
@@ -112,8 +112,7 @@ std::string der_of(const std::string& raw, size_t half) {
 }
 
 bool verifies(EVP_PKEY* key, const SigningAlgorithm& algorithm, const WebToken& token) {
-  const std::string signature =
-      algorithm.half == 0 ? token.signature : der_of(token.signature, algorithm.half);
+  const std::string signature = algorithm.half == 0 ? token.signature : der_of(token.signature, algorithm.half);
   if (signature.empty()) return false;
   const Digest digest{::EVP_MD_CTX_new()};
   EVP_PKEY_CTX* context = nullptr;
@@ -153,7 +152,8 @@ struct WebKeySet::Impl {
     WebKey read{jwk["kid"].str(), type, jwk["crv"].str(), jwk["alg"].str(), nullptr};
     if (type == "RSA") read.key = rsa_key(jwk);
     if (type == "EC") {
-      const auto of_curve = std::ranges::find_if(kAlgorithms, [&](const auto& each) { return read.curve == each.curve; });
+      const auto of_curve =
+          std::ranges::find_if(kAlgorithms, [&](const auto& each) { return read.curve == each.curve; });
       if (of_curve != kAlgorithms.end() && of_curve->half > 0) read.key = ec_key(jwk, of_curve->half);
     }
     return read.key == nullptr ? std::nullopt : std::optional{std::move(read)};

@@ -7,8 +7,8 @@
 
 namespace shiplog::api {
 
-/// Names what is cached, such as a token, without storing it: SHA-256 with a salt of this process, so that keys cannot be
-/// computed, or made to collide, by who chooses the text. Threads: any.
+/// Names what is cached, such as a token, without storing it: SHA-256 with a salt of this process, so that keys cannot
+/// be computed, or made to collide, by who chooses the text. Threads: any.
 class CacheKeys {
  public:
   explicit CacheKeys(Random& random);

@@ -78,7 +78,8 @@ void ReviewClient::post(std::string body, int tries, std::function<void(Result<V
   client_->request(std::move(request), timeout_,
                    [self = shared_from_this(), body = std::move(body), tries,
                     done = std::move(done)](const Result<HttpResponse>& response) mutable {
-                     if (may_pass(response) && tries > 1) return self->post(std::move(body), tries - 1, std::move(done));
+                     if (may_pass(response) && tries > 1)
+                       return self->post(std::move(body), tries - 1, std::move(done));
                      self->under_way_.fetch_sub(1);
                      done(answer_in(response));
                    });

@@ -47,7 +47,8 @@ Answer identity_in_review(const Value& answer, const std::string& version, const
   if (identity.user.name.empty()) return Error{ErrorCode::kUnavailable, "the webhook's answer names no user"};
   identity.user.uid = user["uid"].str();
   identity.user.groups = texts_of(user["groups"]);
-  for (const auto& extra : user["extra"].members()) identity.user.extra[std::string{extra.key()}] = texts_of(extra.value);
+  for (const auto& extra : user["extra"].members())
+    identity.user.extra[std::string{extra.key()}] = texts_of(extra.value);
   if (!in_group(identity.user, kAuthenticatedGroup)) identity.user.groups.emplace_back(kAuthenticatedGroup);
   // A webhook that knows nothing of audiences is asked about this server's own.
   const std::vector<std::string> named = texts_of(status["audiences"]);
@@ -102,11 +103,10 @@ void TokenWebhook::authenticate(const std::string& token, const std::vector<std:
     if (waiting.size() > 1) return;
   }
   const std::string& version = shared_->options.version;
-  shared_->client->call(token_review(version, token, audiences),
-                        [shared = shared_, key = std::move(key), audiences, version](const Result<Value>& answer) {
-                          shared->finish(key, answer ? identity_in_review(answer.value(), version, audiences)
-                                                     : Answer{answer.error()});
-                        });
+  shared_->client->call(token_review(version, token, audiences), [shared = shared_, key = std::move(key), audiences,
+                                                                  version](const Result<Value>& answer) {
+    shared->finish(key, answer ? identity_in_review(answer.value(), version, audiences) : Answer{answer.error()});
+  });
 }
 
 }  // namespace shiplog::api

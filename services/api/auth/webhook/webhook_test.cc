@@ -105,8 +105,9 @@ TEST(ExpiringCache, EntriesExpireAndTheOldestGiveWay) {
 class AuthWebhook : public ::testing::Test {
  protected:
   AuthWebhook()
-      : server{shiplog::testing::serve([this](const HttpRequest& request, const Writer& writer) { answer(request, writer); },
-                              shiplog::testing::tls_options())} {
+      : server{shiplog::testing::serve(
+            [this](const HttpRequest& request, const Writer& writer) { answer(request, writer); },
+            shiplog::testing::tls_options())} {
     ClientTarget target = shiplog::testing::tls_target(*server);
     target.url += "/review?cluster=a";
     EXPECT_TRUE(write_kubeconfig(folder.file("webhook.kubeconfig"), "webhook", target));
@@ -139,7 +140,8 @@ class AuthWebhook : public ::testing::Test {
   }
   std::unique_ptr<TokenWebhook> tokens(Millis timeout = Millis{10'000}) {
     return std::make_unique<TokenWebhook>(
-        TokenWebhook::Options{"v1", Millis{120'000}, [this] { return Millis{uptime.load()}; }}, client(timeout), random);
+        TokenWebhook::Options{"v1", Millis{120'000}, [this] { return Millis{uptime.load()}; }}, client(timeout),
+        random);
   }
   std::unique_ptr<AccessWebhook> access() {
     return std::make_unique<AccessWebhook>(
@@ -206,9 +208,10 @@ TEST_F(AuthWebhook, RequestsWithOneTokenWaitForOneCall) {
   std::vector<std::shared_ptr<Awaited<std::string>>> all;
   for (int i = 0; i < 20; ++i) {
     all.push_back(std::make_shared<Awaited<std::string>>());
-    webhook->authenticate("t", {kTokenIssuer}, [answered = all.back()](const Result<std::optional<TokenIdentity>>& identity) {
-      answered->set(name_in(identity));
-    });
+    webhook->authenticate("t", {kTokenIssuer},
+                          [answered = all.back()](const Result<std::optional<TokenIdentity>>& identity) {
+                            answered->set(name_in(identity));
+                          });
   }
   EXPECT_TRUE(shiplog::testing::eventually([this] { return calls() == 1; }));
   respond_to_held(200, kAnn);
