@@ -89,6 +89,7 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
         },
         options.timing);
     Then waiter;
+    bool waits = false;
     {
       const std::lock_guard lock{mutex};
       Cluster& own = clusters[cluster];
@@ -97,11 +98,12 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
         waiter = std::move(own.waiters.front().then);
         own.waiters.pop_front();
       } else if (own.tunnels.size() < options.most_waiting) {
-        own.tunnels.emplace(number, std::move(tunnel));
+        own.tunnels.emplace(number, tunnel);
+        waits = true;
       }
     }
     if (waiter) return use(cluster, *tunnel, std::move(waiter));
-    if (tunnel != nullptr) tunnel->close();
+    if (!waits) tunnel->close();
   }
 
   void gone(const std::string& cluster, uint64_t number) {

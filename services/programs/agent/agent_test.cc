@@ -309,7 +309,7 @@ TEST(Rotation, RequestsTheSameSubjectForTheSameTime_1_9_3) {
   certificate.organizations = {"system:karmada:agents"};
   certificate.not_before = kNow;
   certificate.not_after = kNow + Millis{7'200'000};
-  const auto made = make_request(certificate.common_name, certificate.organizations);
+  const auto made = new_request(certificate.common_name, certificate.organizations);
   ASSERT_TRUE(made) << made.error().message;
   const auto read = inspect_request(made.value().request_pem);
   ASSERT_TRUE(read) << read.error().message;
