@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "events/base/json.h"
 #include "events/base/system.h"
 #include "events/slots.h"
 #include "projections/history/history_query.h"
