@@ -6,7 +6,7 @@
 
 #include "events/state/rbac.h"
 
-/// The identities of the agents of Pull clusters. Source: behaviour-fleet 1.7.7 to 1.7.9.
+/// The identities of the agents of Pull clusters. Source: rules 1.7.7 to 1.7.9.
 namespace shiplog::agent_identity {
 
 inline constexpr std::string_view kUserPrefix = "system:karmada:agent:";

@@ -86,7 +86,7 @@ TEST_F(ThroughProxy, ARefusalNamesTheProxyAndTheCause) {
   EXPECT_THAT(text, HasSubstr("407 Proxy Authentication Required"));
   const TestProxy endless{{.refusal = "HTTP/1.1 200 OK\r\nX: " + std::string(40'000, 'x')}};
   EXPECT_THAT(problem(*client_through(endless.url())), HasSubstr("its response is longer than"));
-  const TestProxy garbage{{.refusal = "SSH-2.0-x\r\n\r\n"}};
+  const TestProxy garbage{{.refusal = "220 mail ready\r\n\r\n"}};
   EXPECT_THAT(problem(*client_through(garbage.url())), HasSubstr("it does not speak HTTP"));
 }
 

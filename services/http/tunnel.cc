@@ -15,9 +15,9 @@ constexpr size_t kMostReason = 300;
 constexpr Millis kConnectTimeout{5'000};
 
 /// Everything on the strand.
-class Waiting final : public WaitingTunnel, public std::enable_shared_from_this<Waiting> {
+class WaitingConnection final : public WaitingTunnel, public std::enable_shared_from_this<WaitingConnection> {
  public:
-  Waiting(const std::shared_ptr<IoThreads>& io, std::shared_ptr<ByteStream> stream, std::function<void()> gone,
+  WaitingConnection(const std::shared_ptr<IoThreads>& io, std::shared_ptr<ByteStream> stream, std::function<void()> gone,
           const TunnelTiming& timing)
       : io_{io}, strand_{*io}, stream_{std::move(stream)}, gone_{std::move(gone)}, timing_{timing}, timer_{strand_} {}
 
@@ -216,7 +216,7 @@ class Serving : public std::enable_shared_from_this<Serving> {
 std::shared_ptr<WaitingTunnel> WaitingTunnel::start(const std::shared_ptr<IoThreads>& io,
                                                     std::shared_ptr<ByteStream> stream, std::function<void()> gone,
                                                     const TunnelTiming& timing) {
-  auto tunnel = std::make_shared<Waiting>(io, std::move(stream), std::move(gone), timing);
+  auto tunnel = std::make_shared<WaitingConnection>(io, std::move(stream), std::move(gone), timing);
   tunnel->begin();
   return tunnel;
 }

@@ -14,9 +14,9 @@ using Stream = std::shared_ptr<ByteStream>;
 
 /// A server that nothing can connect to but what is beside it, and a gateway to which an agent beside the server opens
 /// tunnels.
-class Tunnel : public ::testing::Test {
+class TunnelTest : public ::testing::Test {
  protected:
-  Tunnel() {
+  TunnelTest() {
     HttpServer::Options tls = testing::tls_options();
     member_ = HttpServer::start(tls, [](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
                 writer->send({200, {}, "member says " + request.path + std::string(request.body.size(), 'x')});
@@ -27,7 +27,7 @@ class Tunnel : public ::testing::Test {
                  });
                }).value();
   }
-  ~Tunnel() override {
+  ~TunnelTest() override {
     member_->stop(Millis{0});
     gateway_->stop(Millis{0});
   }
@@ -74,7 +74,7 @@ class Tunnel : public ::testing::Test {
   std::unique_ptr<HttpClient> opener_;
 };
 
-TEST_F(Tunnel, CarriesTlsToTheServerAtItsOtherEnd) {
+TEST_F(TunnelTest, CarriesTlsToTheServerAtItsOtherEnd) {
   auto [gateway_end, agent_end] = connection();
   Awaited<bool> taken, ended;
   serve_tunnel(
@@ -95,7 +95,7 @@ TEST_F(Tunnel, CarriesTlsToTheServerAtItsOtherEnd) {
   EXPECT_TRUE(ended.get()) << "with the client's connection";
 }
 
-TEST_F(Tunnel, ReportsWhyTheServerIsNotReached) {
+TEST_F(TunnelTest, ReportsWhyTheServerIsNotReached) {
   auto [gateway_end, agent_end] = connection();
   const uint16_t port = member_->bound_port();
   member_->stop(Millis{0});
@@ -108,7 +108,7 @@ TEST_F(Tunnel, ReportsWhyTheServerIsNotReached) {
   EXPECT_THAT(answer.error().message, HasSubstr("at the other end: "));
 }
 
-TEST_F(Tunnel, APeerThatDoesNotAnswerPingsIsGivenUpOn) {
+TEST_F(TunnelTest, APeerThatDoesNotAnswerPingsIsGivenUpOn) {
   auto [gateway_end, agent_end] = connection();
   Awaited<bool> gone;
   const auto tunnel = WaitingTunnel::start(io_, gateway_end, [&] { gone.set(true); },
@@ -116,7 +116,7 @@ TEST_F(Tunnel, APeerThatDoesNotAnswerPingsIsGivenUpOn) {
   EXPECT_TRUE(gone.get()) << "the agent's end is open, but reads nothing";
 }
 
-TEST_F(Tunnel, PingsKeepItAliveUntilItIsUsed) {
+TEST_F(TunnelTest, PingsKeepItAliveUntilItIsUsed) {
   auto [gateway_end, agent_end] = connection();
   serve_tunnel(
       io_, agent_end, {"127.0.0.1", std::to_string(member_->bound_port())}, [] {}, [] {});
@@ -128,7 +128,7 @@ TEST_F(Tunnel, PingsKeepItAliveUntilItIsUsed) {
   EXPECT_FALSE(gone);
 }
 
-TEST_F(Tunnel, AServingEndThatHearsNothingEndsIt) {
+TEST_F(TunnelTest, AServingEndThatHearsNothingEndsIt) {
   auto [gateway_end, agent_end] = connection();
   Awaited<bool> ended;
   serve_tunnel(
@@ -136,7 +136,7 @@ TEST_F(Tunnel, AServingEndThatHearsNothingEndsIt) {
   EXPECT_TRUE(ended.get());
 }
 
-TEST_F(Tunnel, GarbageEndsIt) {
+TEST_F(TunnelTest, GarbageEndsIt) {
   auto [gateway_end, agent_end] = connection();
   Awaited<bool> gone;
   const auto tunnel = WaitingTunnel::start(io_, gateway_end, [&] { gone.set(true); });

@@ -260,7 +260,7 @@ TEST_F(ProxiedMember, ThatNeverStopsFillsNoMemory) {
 }
 
 TEST_F(ProxiedMember, ThatSendsGarbageOrIsGoneIs503WithTheCause) {
-  const testing::TestProxy garbage{{.refusal = "SSH-2.0-OpenSSH_9.2\r\n\r\n"}};
+  const testing::TestProxy garbage{{.refusal = "220 mail ready\r\n\r\n"}};
   add("garbage", "http://127.0.0.1:" + std::to_string(garbage.port()));
   add("gone", "http://127.0.0.1:1");
   for (const char* name : {"garbage", "gone"}) {

@@ -31,7 +31,7 @@ std::string first_line(const std::string& text) {
   return line;
 }
 
-class CommandLine : public ::testing::Test {
+class FleetCommandLine : public ::testing::Test {
  protected:
   void SetUp() override {
     fleet_.serve();
@@ -53,7 +53,7 @@ class CommandLine : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(CommandLine, GetMergesTheControlPlaneAndMembersInOneTable_cli_3) {
+TEST_F(FleetCommandLine, GetMergesTheControlPlaneAndMembersInOneTable_cli_3) {
   propagate_map("settings", "member1");
   fleet_.kubectl_ok({"create", "configmap", "local"}, {}, "member2");
   const std::string table = ctl_ok({"get", "configmaps", "-s", "all"});
@@ -86,7 +86,7 @@ TEST_F(CommandLine, GetMergesTheControlPlaneAndMembersInOneTable_cli_3) {
   EXPECT_EQ(list["items"][0]["kind"].str(), "ConfigMap");
 }
 
-TEST_F(CommandLine, AnErrorOfOneClusterDoesNotAffectTheOthers_cli_3) {
+TEST_F(FleetCommandLine, AnErrorOfOneClusterDoesNotAffectTheOthers_cli_3) {
   propagate_map("settings", "member1");
   const Ran missing = ctl({"get", "configmap", "settings", "-s", "members"});
   EXPECT_EQ(missing.code, 1);
@@ -103,7 +103,7 @@ TEST_F(CommandLine, AnErrorOfOneClusterDoesNotAffectTheOthers_cli_3) {
 }
 
 // A frozen member accepts connections and never answers.
-TEST_F(CommandLine, AFrozenMemberIsReportedAndTheOthersAreShown) {
+TEST_F(FleetCommandLine, AFrozenMemberIsReportedAndTheOthersAreShown) {
   ASSERT_EQ(::kill(fleet_.process("member2").pid(), SIGSTOP), 0);
   const Ran ran = ctl({"get", "nodes", "-s", "members", "--cluster-timeout", "2"});
   ::kill(fleet_.process("member2").pid(), SIGCONT);
@@ -115,7 +115,7 @@ TEST_F(CommandLine, AFrozenMemberIsReportedAndTheOthersAreShown) {
       << ran;
 }
 
-TEST_F(CommandLine, OneWithoutTheRightToTheProxySeesNoMember) {
+TEST_F(FleetCommandLine, OneWithoutTheRightToTheProxySeesNoMember) {
   fleet_.kubectl_ok(
       {"create", "clusterrole", "reader", "--verb=get,list", "--resource=clusters.cluster.karmada.io,configmaps"});
   fleet_.kubectl_ok({"create", "clusterrolebinding", "reader", "--clusterrole=reader", "--user=ann"});
@@ -128,7 +128,7 @@ TEST_F(CommandLine, OneWithoutTheRightToTheProxySeesNoMember) {
   EXPECT_NE(logs.err.find("orbidden"), std::string::npos) << logs;
 }
 
-TEST_F(CommandLine, AWatchMergesTheStreamsOfAllClusters_cli_3) {
+TEST_F(FleetCommandLine, AWatchMergesTheStreamsOfAllClusters_cli_3) {
   const Process watch{
       {std::string{SHIPLOG_BUILT} + "/shiplogctl", "get", "configmaps", "-s", "all", "-w", "--output-watch-events"},
       {{"KUBECONFIG", fleet_.kubeconfig("plane")}},
@@ -149,7 +149,7 @@ TEST_F(CommandLine, AWatchMergesTheStreamsOfAllClusters_cli_3) {
   EXPECT_TRUE(eventually([&] { return read_file(watch.log()).find("DELETED") != std::string::npos; }));
 }
 
-TEST_F(CommandLine, CordonUncordonAndTaint_cli_9) {
+TEST_F(FleetCommandLine, CordonUncordonAndTaint_cli_9) {
   EXPECT_EQ(ctl_ok({"cordon", "member1", "--dry-run"}), "member1 cluster cordoned\n");
   EXPECT_EQ(ctl_ok({"cordon", "member1"}), "member1 cluster cordoned\n");
   EXPECT_EQ(ctl_ok({"cordon", "member1"}), "member1 cluster already cordoned\n");
@@ -166,7 +166,7 @@ TEST_F(CommandLine, CordonUncordonAndTaint_cli_9) {
   EXPECT_TRUE(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/member1").json["spec"]["taints"].is_empty());
 }
 
-TEST_F(CommandLine, ApplyMakesAPolicyForEachObject_cli_6) {
+TEST_F(FleetCommandLine, ApplyMakesAPolicyForEachObject_cli_6) {
   write_file(fleet_.path("a.yaml"),
              "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a1}\ndata: {k: v}\n---\n"
              "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
@@ -189,7 +189,7 @@ TEST_F(CommandLine, ApplyMakesAPolicyForEachObject_cli_6) {
   }
 }
 
-TEST_F(CommandLine, PromoteTakesOverAnObjectAndWhatItRefersTo_cli_13) {
+TEST_F(FleetCommandLine, PromoteTakesOverAnObjectAndWhatItRefersTo_cli_13) {
   fleet_.kubectl_ok(
       {"apply", "-f", "-"},
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wanted}\ndata: {k: v}\n---\n"
@@ -226,7 +226,7 @@ TEST_F(CommandLine, PromoteTakesOverAnObjectAndWhatItRefersTo_cli_13) {
               "clusters.cluster.karmada.io \"none\" not found");
 }
 
-TEST_F(CommandLine, KubectlRunsTheOtherCommandsOnAMember_cli_4) {
+TEST_F(FleetCommandLine, KubectlRunsTheOtherCommandsOnAMember_cli_4) {
   propagate_map("settings", "member1");
   expect_says(ctl_ok({"describe", "configmap", "settings", "-C", "member1"}), "karmada.io/managed=true");
   expect_says(ctl_ok({"api-versions", "-s", "members", "-C", "member1"}), "apps/v1\n");
@@ -244,7 +244,7 @@ TEST_F(CommandLine, KubectlRunsTheOtherCommandsOnAMember_cli_4) {
   EXPECT_EQ(alone.err, "error: shiplogctl describe runs kubectl: kubectl is not installed: it is not on the PATH\n");
 }
 
-TEST_F(CommandLine, LogsAndCommandsOfPodsOfAMember_cli_7) {
+TEST_F(FleetCommandLine, LogsAndCommandsOfPodsOfAMember_cli_7) {
   fleet_.kubectl_ok({"create", "deployment", "web", "--image=nginx"}, {}, "member1");
   std::string pod;
   EXPECT_TRUE(eventually([&] {
@@ -260,7 +260,7 @@ TEST_F(CommandLine, LogsAndCommandsOfPodsOfAMember_cli_7) {
   expect_says(ctl({"logs", pod, "-C", "member2"}).err, "not found");
 }
 
-TEST_F(CommandLine, InterpretChecksRunsAndEditsScripts_cli_14) {
+TEST_F(FleetCommandLine, InterpretChecksRunsAndEditsScripts_cli_14) {
   write_file(fleet_.path("ric.yaml"), R"(apiVersion: config.karmada.io/v1alpha1
 kind: ResourceInterpreterCustomization
 metadata: {name: demo}

@@ -89,6 +89,7 @@ Value aggregated_resources(const Value& resources, std::string_view group, std::
   for (const Value& resource : resources.items()) {
     const std::string_view name = resource["name"].as_string();
     const size_t slash = name.find('/');
+    if (name.empty() || slash == 0) continue;
     Value& entry = place_of(name.substr(0, slash));
     if (slash != std::string_view::npos) {
       entry.edit("subresources")

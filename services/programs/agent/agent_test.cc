@@ -268,7 +268,7 @@ TEST_F(FleetCopyFixture, AKindOfADefinitionInAWorkIsKnownAtOnce) {
 
 // --- the rest --------------------------------------------------------------------------------------------------------
 
-TEST(Registration, DescribesThePullMember_1_11_2) {
+TEST(Registration, DescribesThePullMember_1_11_2_1_11_4) {
   AgentOptions options;
   options.cluster = "p1";
   options.region = "eu";
