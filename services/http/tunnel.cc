@@ -17,8 +17,8 @@ constexpr Millis kConnectTimeout{5'000};
 /// Everything on the strand.
 class WaitingConnection final : public WaitingTunnel, public std::enable_shared_from_this<WaitingConnection> {
  public:
-  WaitingConnection(const std::shared_ptr<IoThreads>& io, std::shared_ptr<ByteStream> stream, std::function<void()> gone,
-          const TunnelTiming& timing)
+  WaitingConnection(const std::shared_ptr<IoThreads>& io, std::shared_ptr<ByteStream> stream,
+                    std::function<void()> gone, const TunnelTiming& timing)
       : io_{io}, strand_{*io}, stream_{std::move(stream)}, gone_{std::move(gone)}, timing_{timing}, timer_{strand_} {}
 
   void begin() {

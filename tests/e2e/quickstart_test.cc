@@ -82,7 +82,8 @@ TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthIsCollec
                                     }))
         << type << " of " << api_->get(kBinding);
   }
-  EXPECT_EQ(fleet_.kubectl_ok({"get", "works", "-A", "--no-headers", "-o", "custom-columns=NS:.metadata.namespace"}),
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "works", "-A", "-l", "resourcebinding.karmada.io/permanent-id", "--no-headers",
+                               "-o", "custom-columns=NS:.metadata.namespace"}),
             "karmada-es-member1\nkarmada-es-member2\nkarmada-es-member3\n");
   const std::string clusters = fleet_.shiplogctl_ok({"get", "clusters"});
   for (const char* name : {"member1", "member2", "member3"}) {

@@ -208,8 +208,9 @@ std::vector<std::pair<ObjectKey, Value>> make() {
   bind("shiplog:request-producer", {kAuthenticatedGroup});
   bind("system:public-info-viewer", {kAuthenticatedGroup, kUnauthenticatedGroup});
   bind("system:service-account-issuer-discovery", {"system:serviceaccounts"});
+  // The administrators of upstream's installers, and of the kubeconfig that is written here.
   objects.emplace_back(ObjectKey{rbac::kClusterRoleBinding, "", kProxyAdmin},
-                       binding_of(kProxyAdmin, {"system:admin"}, "User"));
+                       binding_of(kProxyAdmin, {"system:admin", "kubernetes-admin"}, "User"));
   return objects;
 }
 
