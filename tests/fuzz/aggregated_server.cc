@@ -32,7 +32,8 @@ void check_discovery(std::string_view text) {
     SHIPLOG_CHECK(resources.error().code == ErrorCode::kUnavailable, "it is the server's fault");
     return;
   }
-  for (const Value& resource : api::aggregated_resources(resources.value(), kGroup, kVersion).items()) {
+  const Value aggregated = api::aggregated_resources(resources.value(), kGroup, kVersion);
+  for (const Value& resource : aggregated.items()) {
     SHIPLOG_CHECK(!resource["resource"].as_string().empty(), "a resource has a name");
     SHIPLOG_CHECK(resource["verbs"].is_array(), "and verbs");
   }
