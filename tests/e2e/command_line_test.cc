@@ -71,7 +71,7 @@ TEST_F(FleetCommandLine, GetMergesTheControlPlaneAndMembersInOneTable_cli_3) {
     }
     EXPECT_TRUE(found) << name << " of " << cluster << " is not adopted as " << adoption << " in\n" << table;
   }
-  EXPECT_EQ(first_line(ctl_ok({"get", "configmap/settings", "-A", "-C", "member1", "--show-labels"})),
+  EXPECT_EQ(first_line(ctl_ok({"get", "configmaps", "-A", "-l", "app=demo", "-C", "member1", "--show-labels"})),
             "NAMESPACE NAME CLUSTER DATA AGE ADOPTION LABELS");
   EXPECT_EQ(ctl_ok({"get", "configmaps", "-s", "all", "-l", "app=demo", "-o", "name"}),
             "configmap/settings\nconfigmap/settings\n");

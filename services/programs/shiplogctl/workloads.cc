@@ -80,7 +80,8 @@ Result<void> get_workloads(ServerConnection& plane, const WorkloadsOptions& opti
   Value items = workloads_of(bound["items"], options);
   if (options.all_kinds && options.ns.empty()) {
     SHIPLOG_TRY(const Value wide, plane.get(std::string{kWork} + "/clusterresourcebindings", at));
-    for (const Value& item : workloads_of(wide["items"], options).items()) items.push_back(item);
+    const Value of_cluster_scope = workloads_of(wide["items"], options);
+    for (const Value& item : of_cluster_scope.items()) items.push_back(item);
   }
   if (options.output == "name") {
     print_names(items, to.out);
