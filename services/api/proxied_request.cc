@@ -69,7 +69,7 @@ bool connection_names_upgrade(const HttpHeaders& headers) {
   return false;
 }
 
-/// Only protocols of Kubernetes: another one (h2c) would carry requests that nobody here has looked at.
+/// Only protocols of Kubernetes: another one (h2c) would carry requests that are not checked here.
 std::string protocol_of(const HttpRequest& request) {
   const std::string_view wanted = header_token(request.headers.get("Upgrade"));
   if (!connection_names_upgrade(request.headers)) return {};

@@ -23,7 +23,7 @@ class ByteStream {
   /// `done` is called when the kernel has accepted them. Writes keep the order of their calls. Errors: kUnavailable,
   /// it is closed; kTimeout, the peer does not read them.
   virtual void write(std::string bytes, Done done) = 0;
-  /// Tells the peer, once what was written before is sent, that nothing more follows. It may go on sending: reads
+  /// Tells the peer, once what was written before is sent, that nothing more follows. It may continue to send: reads
   /// continue. Without support for that, as close().
   virtual void finish() { close(); }
   /// Closes once what was written before is sent. Reads under way end with an error.

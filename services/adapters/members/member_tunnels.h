@@ -19,7 +19,7 @@ namespace shiplog {
 
 /// The tunnels that agents of pull members keep open to this process, by cluster, and connections through them. A
 /// member that no agent has opened one for is connected to directly, which works where there is a route; one that had
-/// some lately is not: then its agent is gone for now. Threads: any.
+/// some lately is not: then its agent is disconnected. Threads: any.
 class MemberTunnels {
  public:
   struct Options {

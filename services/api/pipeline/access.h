@@ -7,7 +7,7 @@
 #include "services/api/pipeline/async.h"
 #include "services/api/pipeline/rejection.h"
 
-// Who somebody is and what they may do, by everything that is configured: what the fleet itself knows, and what
+// Who a user is and what the user may do, by all that is configured: what the fleet itself knows, and what
 // services outside are asked for. Requests and reviews are answered by the same.
 
 namespace shiplog::api {

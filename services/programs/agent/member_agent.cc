@@ -160,7 +160,7 @@ void MemberAgent::rotate_certificate() {
                                    .rotated =
                                        [this](const ClientTarget& target) {
                                          if (!control_plane_->use(target)) return;
-                                         // The certificate alone is new: what is watched goes on.
+                                         // Only the certificate is new: watches continue.
                                          if (tunnels_ != nullptr) tunnels_->use(target, member_->target().url);
                                          log::info("agent.certificate_rotated", {log::kv("cluster", options_.cluster)});
                                        },

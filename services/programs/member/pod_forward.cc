@@ -46,7 +46,7 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
 
   bool open(const StreamPtr& stream) {
     const std::string type{stream->headers().get("streamtype")};
-    // Clients of before 2015 send no request id: their pairs are told by the port.
+    // Clients of before 2015 send no request id: their pairs are identified by the port.
     const std::string id =
         std::string{stream->headers().get("requestid", "port")} + "/" + std::string{stream->headers().get("port")};
     if (type == "error") return errors_.size() < kLimits.streams && errors_.emplace(id, stream).second;

@@ -100,7 +100,7 @@ void Program::add_register() {
       ->delimiter(',')
       ->type_name("sha256:HEX");
   sub->add_flag("--discovery-token-unsafe-skip-ca-verification", register_.unsafe_without_pins,
-                "Trust whoever knows the token");
+                "Trust any server that knows the token");
   sub->add_option("--discovery-timeout", discovery_timeout_, "How long to look for the control plane")
       ->capture_default_str()
       ->type_name("DURATION");

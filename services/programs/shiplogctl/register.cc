@@ -102,14 +102,15 @@ Result<std::string> authority_of(const RegisterOptions& options, const Bootstrap
   if (std::ranges::find(options.ca_pins, pin) == options.ca_pins.end()) {
     return Error{ErrorCode::kForbidden, "the authority of the control plane is " + pin +
                                             ", which is none of --discovery-token-ca-cert-hash: this is another "
-                                            "control plane, or somebody is in between"};
+                                            "control plane, or another server answers in its place"};
   }
   target.insecure = false;
   target.ca_pem = authority;
   SHIPLOG_TRY(const auto again, discover(target, token, options.discovery_seconds, progress));
   if (again.first["data"]["kubeconfig"] != first.first["data"]["kubeconfig"]) {
-    return Error{ErrorCode::kForbidden,
-                 "cluster-info differs over a verified connection: somebody is between here and the control plane"};
+    return Error{
+        ErrorCode::kForbidden,
+        "cluster-info differs over a verified connection: another server answers in place of the control plane"};
   }
   return authority;
 }
@@ -227,7 +228,7 @@ Result<void> wait_for_agent(ServerConnection& member, const RegisterOptions& opt
   }
 }
 
-/// The agent in the member, or what somebody needs to run it.
+/// The agent in the member, or what a user needs to run it.
 Result<void> put_agent(ServerConnection& member, const RegisterOptions& options, const ClientTarget& access,
                        std::ostream& out, Objects& made) {
   out << kStep << "Waiting the necessary secret and RBAC" << std::endl;

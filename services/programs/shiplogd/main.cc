@@ -353,7 +353,7 @@ class ServeCommand {
     command_.add_option("--proxy-client-key-file", proxy.client_key_file, "Its key")->type_name("FILE");
     command_
         .add_option("--requestheader-client-ca-file", proxy.authority_file,
-                    "The authority that has signed it, which these servers are told to trust; this server itself "
+                    "The authority that has signed it, which these servers trust; this server itself "
                     "accepts no X-Remote headers")
         ->type_name("FILE");
     command_

@@ -224,10 +224,10 @@ class OidcIssuer : public ::testing::Test {
                       .value();
     return std::make_unique<OidcAuthenticator>(rules_of(server->url()), issuer_keys, clock);
   }
-  /// "oidc:ann", "nobody", or the error.
+  /// "oidc:ann", "no user", or the error.
   static std::string identified(const Result<std::optional<TokenIdentity>>& identity) {
     if (!identity) return identity.error().message;
-    return identity.value() ? identity.value()->user.name : "nobody";
+    return identity.value() ? identity.value()->user.name : "no user";
   }
   static std::string ask(TokenAuthenticator& authenticator, const std::string& token,
                          const std::vector<std::string>& audiences = {kTokenIssuer}) {
@@ -258,9 +258,9 @@ TEST_F(OidcIssuer, KeysAreFoundByDiscoveryAndKept) {
   const int asked = requests;
   for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(*oidc, token_of(first)), "oidc:ann");
   EXPECT_EQ(requests, asked);
-  EXPECT_EQ(ask(*oidc, first.token(claims_for("https://elsewhere"))), "nobody") << "another may know this issuer";
-  EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "nobody");
-  EXPECT_EQ(ask(*oidc, token_of(first), {"another audience"}), "nobody");
+  EXPECT_EQ(ask(*oidc, first.token(claims_for("https://elsewhere"))), "no user") << "another may know this issuer";
+  EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "no user");
+  EXPECT_EQ(ask(*oidc, token_of(first), {"another audience"}), "no user");
   EXPECT_NE(ask(*oidc, shiplog::testing::token_with_secret(json(R"({"alg": "HS256", "kid": "first"})"),
                                                            claims_for(server->url()), first.public_pem()))
                 .find("algorithm"),
@@ -307,7 +307,7 @@ TEST_F(OidcIssuer, AnIssuerThatHangsDelaysNoOtherToken) {
   oidc->authenticate(token_of(first), {kTokenIssuer}, [waiting](const Result<std::optional<TokenIdentity>>& identity) {
     waiting->set(identified(identity));
   });
-  EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "nobody") << "is answered at once";
+  EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "no user") << "is answered at once";
   int refused = 0;
   for (int i = 0; i < 300; ++i) {
     oidc->authenticate(

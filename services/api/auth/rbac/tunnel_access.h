@@ -12,8 +12,8 @@ namespace shiplog::api {
 /// is another path.
 std::optional<std::string> tunnel_of(std::string_view path);
 
-/// Only the agent of the cluster: whatever ends a tunnel receives what users send to the member, so no role grants
-/// this.
+/// Only the agent of the cluster: the process at the end of a tunnel receives what users send to the member, so no role
+/// grants this.
 bool may_open_tunnel(const User& user, const std::string& cluster);
 
 }  // namespace shiplog::api

@@ -1,12 +1,11 @@
 #include "services/api/auth/webhook/access_webhook.h"
 
-#include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "events/base/json.h"
 #include "services/api/auth/text_list.h"
+#include "services/api/auth/webhook/equal_questions.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -76,8 +75,7 @@ struct AccessWebhook::Shared {
   const std::shared_ptr<ReviewClient> client;
   const CacheKeys keys;
   ExpiringCache<WebhookVerdict> kept;
-  std::mutex mutex;
-  std::map<std::string, std::vector<Done>> waiting;  // by the key of the question
+  EqualQuestions<Done> waiting;
 
   void finish(const std::string& key, bool keep, const Result<WebhookVerdict>& verdict) {
     if (!verdict) {
@@ -87,15 +85,7 @@ struct AccessWebhook::Shared {
       const Millis time = allowed ? options.keep_allowed : options.keep_refused;
       if (time.value > 0) kept.put(key, verdict.value(), Millis{options.now().value + time.value});
     }
-    std::vector<Done> done;
-    {
-      const std::lock_guard lock{mutex};
-      const auto found = waiting.find(key);
-      if (found == waiting.end()) return;
-      done = std::move(found->second);
-      waiting.erase(found);
-    }
-    for (const Done& each : done) each(verdict);
+    for (const Done& each : waiting.take(key)) each(verdict);
   }
 };
 
@@ -109,12 +99,7 @@ void AccessWebhook::decide(const AccessQuestion& question, Done done) const {
   const std::string text = to_json(review["spec"]);
   std::string key = shared_->keys.key_of(text);
   if (auto known = shared_->kept.find(key, shared_->options.now())) return done(*std::move(known));
-  {
-    const std::lock_guard lock{shared_->mutex};
-    auto& waiting = shared_->waiting[key];
-    waiting.push_back(std::move(done));
-    if (waiting.size() > 1) return;
-  }
+  if (!shared_->waiting.add(key, std::move(done))) return;
   shared_->client->call(review, [shared = shared_, key = std::move(key), keep = text.size() <= kMostKeptBytes,
                                  version](const Result<Value>& answer) {
     shared->finish(key, keep,

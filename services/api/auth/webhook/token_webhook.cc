@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/api/auth/text_list.h"
+#include "services/api/auth/webhook/equal_questions.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -65,8 +66,7 @@ struct TokenWebhook::Shared {
   const std::shared_ptr<ReviewClient> client;
   const CacheKeys keys;
   ExpiringCache<Answer> kept;
-  std::mutex mutex;
-  std::map<std::string, std::vector<Done>> waiting;  // by the key of the token
+  EqualQuestions<Done> waiting;
 
   void finish(const std::string& key, const Answer& answer) {
     const bool asked = answer || answer.error().code == ErrorCode::kUnauthorized;
@@ -74,15 +74,7 @@ struct TokenWebhook::Shared {
     if (!asked) {
       log::warn("token_webhook.failed", {log::kv("reason", answer.error().message)});
     }
-    std::vector<Done> done;
-    {
-      const std::lock_guard lock{mutex};
-      const auto found = waiting.find(key);
-      if (found == waiting.end()) return;
-      done = std::move(found->second);
-      waiting.erase(found);
-    }
-    for (const Done& each : done) each(answer);
+    for (const Done& each : waiting.take(key)) each(answer);
   }
 };
 
@@ -96,12 +88,7 @@ void TokenWebhook::authenticate(const std::string& token, const std::vector<std:
   for (const std::string& audience : audiences) text += "\n" + audience;
   std::string key = shared_->keys.key_of(text);
   if (auto known = shared_->kept.find(key, shared_->options.now())) return done(*std::move(known));
-  {
-    const std::lock_guard lock{shared_->mutex};
-    auto& waiting = shared_->waiting[key];
-    waiting.push_back(std::move(done));
-    if (waiting.size() > 1) return;
-  }
+  if (!shared_->waiting.add(key, std::move(done))) return;
   const std::string& version = shared_->options.version;
   shared_->client->call(token_review(version, token, audiences), [shared = shared_, key = std::move(key), audiences,
                                                                   version](const Result<Value>& answer) {
