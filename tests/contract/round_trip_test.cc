@@ -125,6 +125,8 @@ std::string collection_of(const Kind& kind) {
 /// The part that must not change: everything except the version and the managed fields.
 Value content(Value object) {
   for (const char* field : {"resourceVersion", "managedFields"}) object.edit("metadata").erase(field);
+  // Written at any time, when the server that it names is probed.
+  if (object["kind"].as_string() == "APIService") object.erase("status");
   return object;
 }
 

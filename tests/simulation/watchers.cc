@@ -44,8 +44,9 @@ void Watchers::connect(Client& client) {
   client.process = world_.any_process(client.chance);
   if (client.process == nullptr) return;
   client.life = client.process->life();
-  client.process->when_current([this, &client, process = client.process, life = client.life] {
-    if (client.process != process || client.life != life || client.connected) return;
+  // An earlier attempt at the same server waits for an older head of the journal than this one.
+  client.process->when_current([this, &client, process = client.process, attempt = ++client.attempts] {
+    if (client.attempts != attempt || process->life() != client.life) return;
     // What is served: the state may be ahead of it.
     const Revision revision = process->replica().feed().revision();
     if (std::exchange(client.started, true)) {

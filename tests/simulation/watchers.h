@@ -25,7 +25,8 @@ class Watchers {
     std::string type;  // empty: all
     Revision at;       // all up to here has been delivered
     SimulatedProcess* process = nullptr;
-    int life = 0;  // of that process
+    int life = 0;      // of that process
+    int attempts = 0;  // to connect
     bool connected = false;
     Chance chance;
     bool started = false;
