@@ -140,8 +140,9 @@ TEST_F(Quickstart, ADeletedDeploymentIsDeletedInAllMembers) {  // D-40
     EXPECT_TRUE(eventually([&] { return fleet_.api(name).get(kDeployment).status == 404; })) << name;
   }
   EXPECT_TRUE(eventually([&] { return running().empty(); })) << ::testing::PrintToString(running());
-  EXPECT_TRUE(eventually([&] { return api_->get("/apis/work.karmada.io/v1alpha1/works").json["items"].size() == 0; }))
-      << api_->get("/apis/work.karmada.io/v1alpha1/works");
+  const std::string works =
+      "/apis/work.karmada.io/v1alpha1/works?labelSelector=resourcebinding.karmada.io/permanent-id";
+  EXPECT_TRUE(eventually([&] { return api_->get(works).json["items"].size() == 0; })) << api_->get(works);
 }
 
 TEST_F(Quickstart, AMemberThatLeavesIsCleanedUpAndItsReplicasMove) {
