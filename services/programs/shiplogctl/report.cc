@@ -206,7 +206,9 @@ std::string audit_table(const Value& audit, const Terminal& terminal) {
       objects +=
           (objects.empty() && &event == entry["events"].items().data() ? "" : "\n") + object_words(event["object"]);
     }
-    if (result == "denied") result += ": " + cut(entry["events"][0]["summary"].str(), kLongestChange);
+    // Of these the event is all there is: no object has changed.
+    const bool of_member = entry["events"][0]["kind"].as_string() == "MemberRequested";
+    if (result == "denied" || of_member) result += ": " + cut(entry["events"][0]["summary"].str(), kLongestChange);
     table.add({number(entry["offset"]), number(entry["revision"]), seconds(entry["time"]), who_words(entry),
                entry["verb"].str(), events, objects, result});
   }

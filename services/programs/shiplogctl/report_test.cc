@@ -115,6 +115,15 @@ TEST(CtlReport, AuditShowsRefusalsWithTheirReason) {
             "                                                          StateHashed\n");
 }
 
+TEST(CtlReport, AuditShowsWhatWasRequestedOfAMember) {
+  const std::string text = audit_table(json(R"({"items": [
+    {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "delete",
+     "result": "accepted",
+     "events": [{"kind": "MemberRequested", "summary": "DELETE /api/v1/nodes/n -> 404",
+                 "object": {"type": "clusters.cluster.karmada.io", "name": "m1"}}]}]})"));
+  EXPECT_NE(text.find("accepted: DELETE /api/v1/nodes/n -> 404\n"), std::string::npos) << text;
+}
+
 TEST(CtlReport, EventLinesAreOfTheRequestedFamily) {
   const Value entry = json(R"({"time": "T", "revision": 5, "user": "u", "service": "binder", "result": "accepted",
     "events": [{"kind": "BindingPut", "family": "scheduling", "summary": "s", "object": {"type": "t", "name": "n"}},
