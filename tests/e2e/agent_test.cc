@@ -139,7 +139,8 @@ TEST_F(Agent, RunsWhatIsAppliedAndReportsItsStatus_1_11_2) {
   fleet_.kubectl_ok({"delete", "secret", "pw"});
   EXPECT_TRUE(eventually([&] { return fleet_.api("p1").get(kDeployment).status == 404; }));
   EXPECT_TRUE(eventually([&] { return fleet_.api("p1").get("/api/v1/namespaces/default/secrets/pw").status == 404; }));
-  EXPECT_TRUE(eventually([&] { return fleet_.api().get(kWorks).json["items"].size() == 0; })) << agent_log();
+  const std::string works = kWorks + "?labelSelector=resourcebinding.karmada.io/permanent-id";
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 0; })) << agent_log();
 }
 
 TEST_F(Agent, KilledItAppliesNothingTwiceAndLosesNothing) {
