@@ -266,6 +266,7 @@ TEST_F(ProxiedMember, ThatSendsGarbageOrIsGoneIs503WithTheCause) {
   for (const char* name : {"garbage", "gone"}) {
     const Answer answer = fleet_.api().get(kClusters + name + "/proxy/api");
     EXPECT_EQ(answer.status, 503) << answer;
+    EXPECT_FALSE(answer.headers.contains("Retry-After")) << "kubectl shows the cause at once";
     EXPECT_THAT(answer.message(), HasSubstr(std::string{"cluster "} + name));
     EXPECT_EQ(answer.json["kind"], Value{"Status"});
   }

@@ -158,6 +158,7 @@ TEST_F(AggregatedServers, AServerThatFailsIsNamedAndDelaysNothingElse) {
     ASSERT_TRUE(comes_to("FailedDiscoveryCheck")) << to_json(condition());
     const Answer refused = api().get(kThings);
     EXPECT_EQ(refused.status, 503) << refused;
+    EXPECT_FALSE(refused.headers.contains("Retry-After")) << "kubectl shows the cause at once";
     EXPECT_EQ(refused.reason(), "ServiceUnavailable");
     EXPECT_NE(refused.message().find("FailedDiscoveryCheck"), std::string::npos) << refused;
     EXPECT_EQ(api().get("/apis/things.example.com/v1").status, 503);

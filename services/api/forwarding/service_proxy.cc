@@ -104,8 +104,10 @@ Result<HttpHeaders> headers_to_client(const Forwarded& forwarded, const HttpResp
 void unreached(const ForwardedPtr& forwarded, const Error& error) {
   const bool own = error.code == ErrorCode::kTimeout || error.code == ErrorCode::kTooManyRequests ||
                    error.code == ErrorCode::kBadRequest;
-  fail(*forwarded->context, Error{own ? error.code : ErrorCode::kUnavailable,
-                                  "APIService " + forwarded->version.api.name + ": " + error.message});
+  const Error shown{own ? error.code : ErrorCode::kUnavailable,
+                    "APIService " + forwarded->version.api.name + ": " + error.message};
+  if (shown.code == ErrorCode::kTooManyRequests) return fail(*forwarded->context, shown);
+  fail_once(*forwarded->context, shown);
 }
 
 void answer_upgrade(const ForwardedPtr& forwarded, HttpClient::Upgraded upgraded) {
@@ -151,7 +153,7 @@ void send(const ForwardedPtr& forwarded, HttpRequest request, std::shared_ptr<Un
 }  // namespace
 
 void forward_request(const ServerPtr& server, const RequestContextPtr& context, const AggregatedVersion& version) {
-  if (const auto refused = refuse_unavailable(version)) return fail(*context, *refused);
+  if (const auto refused = refuse_unavailable(version)) return fail_once(*context, *refused);
   if (is_ambiguous(context->request.path)) {
     return fail(*context, Error{ErrorCode::kBadRequest,
                                 "the path of a request for another server must not be ambiguous: it has an empty "

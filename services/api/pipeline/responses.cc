@@ -117,10 +117,22 @@ void fail(const RequestContext& context, const Error& error) {
   fail(context, error, context.kind != nullptr ? context.subject() : StatusDetails{});
 }
 
+namespace {
+
+HttpResponse failure(const Error& error, const StatusDetails& subject) {
+  return {http_status(error.code),
+          {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}},
+          to_json(failure_status(error, subject)) + "\n"};
+}
+
+}  // namespace
+
+void fail_once(const RequestContext& context, const Error& error, const StatusDetails& subject) {
+  context.writer->send(failure(error, subject));
+}
+
 void fail(const RequestContext& context, const Error& error, const StatusDetails& subject) {
-  HttpResponse response{http_status(error.code),
-                        {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}},
-                        to_json(failure_status(error, subject)) + "\n"};
+  HttpResponse response = failure(error, subject);
   if (error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnavailable) {
     response.headers.set("Retry-After", "1");
   }

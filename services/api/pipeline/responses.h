@@ -27,5 +27,8 @@ void answer_status(const RequestContext& context, int http_status, const Value& 
 /// The error as a metav1.Status about `subject`; without one, about the object that the path names.
 void fail(const RequestContext& context, const Error& error, const StatusDetails& subject);
 void fail(const RequestContext& context, const Error& error);
+/// The same without Retry-After, of an error that another server causes: kubectl would repeat the request for ten
+/// seconds before it shows the cause.
+void fail_once(const RequestContext& context, const Error& error, const StatusDetails& subject = {});
 
 }  // namespace shiplog::api

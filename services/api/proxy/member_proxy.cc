@@ -227,7 +227,10 @@ void MemberProxy::record(const CallPtr& call, int status, std::function<void(Res
 void MemberProxy::unreached(const CallPtr& call, const Error& error) {
   const Error shown = unreachable(call->proxied.cluster, error);
   record(call, http_status(shown.code), [call, shown](const Result<void>& recorded) {
-    fail(*call->context, recorded ? shown : recorded.error(), subject_of(call->proxied.cluster));
+    const StatusDetails subject = subject_of(call->proxied.cluster);
+    if (!recorded) return fail(*call->context, recorded.error(), subject);
+    if (shown.code == ErrorCode::kTooManyRequests) return fail(*call->context, shown, subject);
+    fail_once(*call->context, shown, subject);
   });
 }
 
