@@ -152,8 +152,11 @@ TEST_F(Agent, KilledItAppliesNothingTwiceAndLosesNothing) {
   fleet_.kill("agent-p1");
   fleet_.agent("p1");
   ASSERT_TRUE(logged("event=agent.following"));
-  fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=3"});
-  ASSERT_TRUE(eventually([&] { return ready_replicas() == 3; })) << agent_log();
+  // One version of the Work: a change of replicas makes two, one before and one after the scheduler has divided them.
+  fleet_.kubectl_ok({"annotate", "deployment", "web", "marked=after"});
+  ASSERT_TRUE(eventually([&] {
+    return fleet_.api("p1").get(kDeployment).json["metadata"]["annotations"]["marked"].as_string() == "after";
+  })) << agent_log();
   EXPECT_EQ(written(), before["metadata"]["generation"].as_int() + 1) << "the restart itself has written nothing";
 
   // Changed while no agent runs.
