@@ -1,6 +1,7 @@
 // 200 watches with all kinds of selectors, which are disconnected and resumed at random, and 50,000 mutations: each
 // watch receives every change that its selector matches, once and in order, and ends with exactly the objects of a
 // list.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>

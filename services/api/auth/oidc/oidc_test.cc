@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include <gtest/gtest.h>
+
 #include "events/base/json.h"
 #include "services/api/auth/oidc/oidc_authenticator.h"
 #include "services/api/auth/oidc/web_key_set.h"
@@ -83,8 +85,8 @@ TEST(OidcRules, TimesAudiencesAndRequiredClaimsAreChecked) {
 
 TEST(OidcRules, NamesAreTextsOfVerifiedAddresses) {
   OidcRules rules = rules_of();
-  for (Value name : {Value{}, Value{7}, Value{""}, Value::array({"ann"})}) {
-    EXPECT_NE(refusal_of(rules, with("sub", std::move(name))).find("claim sub"), std::string::npos);
+  for (const Value& name : {Value{}, Value{7}, Value{""}, Value::array({"ann"})}) {
+    EXPECT_NE(refusal_of(rules, with("sub", name)).find("claim sub"), std::string::npos);
   }
   rules.username_claim = "email";
   Value claims = with("email", "ann@example.com");
@@ -106,8 +108,8 @@ TEST(OidcRules, WhatIsTheControlPlanesOwnCannotBeClaimed) {
   OidcRules open = rules_of();
   open.username_prefix = open.groups_prefix = "";
   EXPECT_NE(refusal_of(open, with("sub", "system:admin")).find("--oidc-username-prefix"), std::string::npos);
-  for (Value groups : {Value{"system:masters"}, Value::array({"dev", "system:masters"})}) {
-    EXPECT_NE(refusal_of(open, with("groups", std::move(groups))).find("--oidc-groups-prefix"), std::string::npos);
+  for (const Value& groups : {Value{"system:masters"}, Value::array({"dev", "system:masters"})}) {
+    EXPECT_NE(refusal_of(open, with("groups", groups)).find("--oidc-groups-prefix"), std::string::npos);
   }
   EXPECT_EQ(user_from(rules_of(), with("groups", "system:masters"), kNow).value().groups.front(),
             "oidc:system:masters");
