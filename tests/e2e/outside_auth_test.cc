@@ -69,9 +69,12 @@ class OutsideAuthentication : public ::testing::Test {
     } else {
       const Value& asked = review["spec"]["resourceAttributes"];
       const bool maps = asked["resource"].as_string() == "configmaps";
+      const bool tunnel =
+          review["spec"]["nonResourceAttributes"]["path"].as_string().starts_with("/shiplog/v1/tunnels/");
       const bool denied = asked["name"].as_string() == "forbidden";
-      answered.set("status",
-                   Value::object({{"allowed", maps && !denied}, {"denied", denied}, {"reason", "the webhook"}}));
+      answered.set(
+          "status",
+          Value::object({{"allowed", (maps && !denied) || tunnel}, {"denied", denied}, {"reason", "the webhook"}}));
     }
     reply(answered);
   }
@@ -216,6 +219,7 @@ TEST_F(OutsideAuthentication, AWebhookIsAskedForPermissionWhereRbacHasNone) {
   EXPECT_EQ(apply("b").status, 201) << "what a patch creates";
   EXPECT_EQ(apply("forbidden").status, 403);
   EXPECT_EQ(as(bob, "GET", kMaps + "/forbidden").status, 403);
+  EXPECT_EQ(as(bob, "GET", "/shiplog/v1/tunnels/p1").status, 403) << "no webhook permits what is the agent's alone";
   EXPECT_EQ(as(bob, "GET", "/api/v1/nodes").status, 403);
   const Answer can =
       as(bob, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",

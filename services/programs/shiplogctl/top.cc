@@ -208,7 +208,7 @@ Result<bool> top_nodes(ServerConnection& plane, const TopOptions& options, const
     return node_use(nodes, metrics, server.cluster, options.capacity);
   };
   const auto print = [&](const Read& rows) {
-    Table table{{"NAME", "CLUSTER", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"}};
+    Table table{{"NAME", "CLUSTER", "CPU(cores)", "CPU%", "MEMORY(bytes)", "MEMORY%"}};
     for (const ResourceUse& row : rows) {
       table.add({row.name, row.cluster, cpu_text(row), percent(row.known, row.milli_cpu, row.milli_cpu_of),
                  memory_text(row), percent(row.known, row.memory_bytes, row.memory_bytes_of)});
