@@ -259,7 +259,7 @@ Result<void> audit(ServerConnection& plane, const AuditOptions& options, const O
   if (!printed && answer["items"].size() > 0) to.out << audit_table(answer, to.terminal) << std::flush;
   if (more) {
     to.err << "notice: only the newest " << wanted
-           << " entries are shown; --limit=0 shows all, --since and --until select a time" << std::endl;
+           << " entries are shown; --limit=0 shows all, --since and --until bound it" << std::endl;
   }
   return ok();
 }
