@@ -125,7 +125,8 @@ TEST_F(Join, AClusterIsRegisteredOnce_1_3_2_1_4_1_1_4_6) {
 
 TEST_F(Join, OfTwoJoinsUnderOneNameOneFailsAndLeavesTheOtherAlone_1_4_6) {
   fleet_.member("slow", {"--latency-ms=500"});
-  Process beside{{SHIPLOG_BUILT "/shiplogctl", "join", "m1", "--cluster-kubeconfig", fleet_.kubeconfig("slow")},
+  const std::string program = SHIPLOG_BUILT "/shiplogctl";
+  Process beside{{program, "join", "m1", "--cluster-kubeconfig", fleet_.kubeconfig("slow")},
                  {{"HOME", fleet_.path("home")}, {"KUBECONFIG", fleet_.kubeconfig("plane")}},
                  fleet_.path("beside.log")};
   // Stopped between its checks and what it writes to the control plane: it has ten requests to the slow member ahead.

@@ -50,8 +50,9 @@ class PullMode : public ::testing::Test {
     return "";
   }
   void start_agent() {
+    const std::string program = SHIPLOG_BUILT "/shiplogd";
     agent_ = std::make_unique<Process>(
-        std::vector<std::string>{SHIPLOG_BUILT "/shiplogd", "agent", "--karmada-kubeconfig=" + access(),
+        std::vector<std::string>{program, "agent", "--karmada-kubeconfig=" + access(),
                                  "--kubeconfig=" + fleet_.kubeconfig("m1"), "--cluster-name=m1"},
         Environment{{"HOME", fleet_.path("home")}}, fleet_.path("agent.log"));
   }
