@@ -87,39 +87,6 @@ TEST_F(Collector, TakesAReadyMemberIn_CL_15) {  // CL-11, 1.1.2
   EXPECT_EQ(stage.count<ClusterJoined>(), 1U);
 }
 
-TEST_F(Collector, AMemberThatIsInTheFleetAlreadyIsNotTakenInAsAnotherCluster_1_3_2) {
-  const auto id_of_m1 = [&](const Value& id) {
-    Value changed = cluster("m1");
-    changed.edit("spec").set("id", id);
-    stage.put(cluster_key("m1"), changed);
-  };
-  const Value id = member("m2").find({"namespaces", "", "kube-system"})["metadata"]["uid"];
-  join("m1");
-  id_of_m1(id);
-  join("m2");
-  EXPECT_EQ(condition_of(cluster("m2"), "Ready")["reason"], "MemberRegistered");
-  EXPECT_EQ(condition_of(cluster("m2"), "Ready")["message"], "the member is registered as the cluster m1");
-  EXPECT_TRUE(cluster("m2")["spec"]["id"].is_empty());
-  EXPECT_TRUE(cluster("m2")["status"]["kubernetesVersion"].is_empty());
-  EXPECT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
-
-  id_of_m1("another");
-  stage.run(Millis{45'000});
-  EXPECT_EQ(condition_of(cluster("m2"), "Ready")["reason"], "ClusterReady");
-  EXPECT_EQ(cluster("m2")["spec"]["id"], id);
-}
-
-TEST_F(Collector, AClusterOfPullModeIsLeftToItsAgent_1_14_1) {
-  member("m1");
-  Value pulled = cluster_object("m1");
-  pulled.edit("spec").set("syncMode", "Pull");
-  stage.put(cluster_key("m1"), pulled);
-  stage.run(Millis{30'000});
-  EXPECT_TRUE(has_finalizer(cluster("m1"), finalizer::kCluster));
-  EXPECT_EQ(stage.members().count("m1 GET"), 0U);
-  EXPECT_TRUE(condition_of(cluster("m1"), "Ready").is_null());
-}
-
 TEST_F(Collector, ProbesEvery10SecondsAndWhenTheSpecChanges_CL_16_1_14_2) {
   join("m1");
   const auto probes = [&] { return stage.members().count("m1 GET /api/v1/nodes"); };
