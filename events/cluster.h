@@ -7,8 +7,8 @@
 
 namespace shiplog {
 
-/// A member has joined: its execution space exists and probing begins. Audit and feed; the Cluster object itself
-/// was created through the API.
+/// A member has joined: its execution space exists and probing begins. Sets spec.id; the Cluster object itself was
+/// created through the API. Refused from fold version 8 on if another Cluster has this id.
 struct ClusterJoined {
   ObjectKey cluster;
   std::string cluster_id;  ///< uid of the member's kube-system namespace

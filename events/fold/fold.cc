@@ -30,6 +30,7 @@ class Folder {
     if (!refusal) refusal = apply_all();
     if (!refusal) refusal = staged_.settle_quotas();
     if (!refusal) refusal = staged_.check_services();
+    if (!refusal) refusal = staged_.check_members();
     return refusal;
   }
 

@@ -31,7 +31,8 @@ namespace shiplog {
 ///      and its usage is written with its cause; static assignments of quotas take effect; a request for a fresh
 ///      placement that the scheduler would overlook is marked (state/reschedule_request.h); terminating namespaces are
 ///      emptied after 5 seconds; a cluster has one eviction task of a binding at most, and evictions are paced
-///   8  requests to members are recorded (MemberRequested)
+///   8  requests to members are recorded (MemberRequested); a Cluster that takes the id of another one is refused; the
+///      group audit.shiplog.io has its APIService
 inline constexpr uint32_t kFoldVersion = 8;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
@@ -43,6 +44,8 @@ struct Refusal {
   std::optional<ObjectKey> about = {};
   /// A cluster IP or node port that a Service requests belongs to another one. Not stored.
   bool address_taken = false;
+  /// The member whose id a Cluster takes is registered as another one. Not stored.
+  bool member_taken = false;
   /// The produced request that the entry is to settle is settled already. Not stored.
   bool settled = false;
   bool operator==(const Refusal&) const = default;

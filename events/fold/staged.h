@@ -48,6 +48,9 @@ class Staged {
   Applied settle_quotas();
   /// Checks that addresses which Services request are free (fold version 4). Refuses with kConflict.
   Applied check_services() const;
+  /// Checks that no other Cluster has the id that a Cluster takes (fold version 8). Refuses with kConflict; the refusal
+  /// is about that other one.
+  Applied check_members() const;
 
   /// Finishes metadata, gives revisions, writes the state and returns the changes.
   std::vector<Change> commit(State& state);

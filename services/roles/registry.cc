@@ -143,7 +143,7 @@ const RoleEntry kRoles[] = {
      nullptr, "the address and the authority of the API server are outside of the journal, and tokens are sealed"},
     {"cluster-monitor", "api", "sets Pull clusters whose agents are silent to Ready=Unknown",
      [](const RoleContext& context) {
-       return make_cluster_monitor_role(present(context.ephemera, "there are ephemera"));
+       return make_cluster_monitor_role(present(context.ephemera, "there are ephemera"), context.monitor_periods);
      },
      nullptr, "the Leases of agents are in the ephemera"},
     {"clusterrole-aggregation", "api", "the rules of ClusterRoles with an aggregationRule",

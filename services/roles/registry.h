@@ -13,6 +13,7 @@
 #include "services/http/tls.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/apiservice_availability/decide.h"
+#include "services/roles/cluster_monitor/decide.h"
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/service_ip_repair/decide.h"
 
@@ -47,6 +48,7 @@ struct RoleContext {
   std::function<kubernetes_service::ServerAddress()> server = {};
   service_ip_repair::AllocateAddresses allocate_addresses = {};
   bool counts_resources = true;                    ///< of members, into the status of Clusters
+  cluster_monitor::Periods monitor_periods = {};   ///< of Pull clusters
   uint64_t hash_every = 1000;                      ///< revisions between two StateHashed
   feeds::FeedPublisher* feed_publisher = nullptr;  ///< nullptr: feeds are not published
   std::string user_agent = {};

@@ -51,31 +51,34 @@ class Hostile {
   explicit Hostile(Attack attack) {
     HttpServer::Options options;
     options.max_body_bytes = 8U << 20U;
-    server_ = HttpServer::start(options, [attack = std::move(attack)](HttpRequest request, const WriterPtr& writer) {
-                if (attack(request, writer)) return;
-                const std::string& path = request.path;
-                std::string body = "{}";
-                int status = 200;
-                if (request.method == "POST") {
-                  status = 201;
-                  body = request.body;
-                } else if (path == "/version") {
-                  body = R"({"gitVersion":"v1.32.0"})";
-                } else if (path == "/apis") {
-                  body = R"({"groups":[]})";
-                } else if (path == "/api/v1") {
-                  body = R"({"groupVersion":"v1","resources":[{"name":"configmaps","kind":"ConfigMap"}]})";
-                } else if (path == "/api/v1/namespaces/kube-system") {
-                  body = R"({"metadata":{"name":"kube-system","uid":"hostile"}})";
-                } else {
-                  body = R"({"kind":"List","metadata":{"resourceVersion":"1"},"items":[]})";
-                }
-                HttpResponse response;
-                response.status = status;
-                response.headers.set("Content-Type", "application/json");
-                response.body = body;
-                writer->send(std::move(response));
-              }).value();
+    static int made = 0;
+    const std::string id = "hostile-" + std::to_string(++made);
+    server_ =
+        HttpServer::start(options, [attack = std::move(attack), id](HttpRequest request, const WriterPtr& writer) {
+          if (attack(request, writer)) return;
+          const std::string& path = request.path;
+          std::string body = "{}";
+          int status = 200;
+          if (request.method == "POST") {
+            status = 201;
+            body = request.body;
+          } else if (path == "/version") {
+            body = R"({"gitVersion":"v1.32.0"})";
+          } else if (path == "/apis") {
+            body = R"({"groups":[]})";
+          } else if (path == "/api/v1") {
+            body = R"({"groupVersion":"v1","resources":[{"name":"configmaps","kind":"ConfigMap"}]})";
+          } else if (path == "/api/v1/namespaces/kube-system") {
+            body = R"({"metadata":{"name":"kube-system","uid":")" + id + R"("}})";
+          } else {
+            body = R"({"kind":"List","metadata":{"resourceVersion":"1"},"items":[]})";
+          }
+          HttpResponse response;
+          response.status = status;
+          response.headers.set("Content-Type", "application/json");
+          response.body = body;
+          writer->send(std::move(response));
+        }).value();
   }
   std::string url() const { return server_->url(); }
 
@@ -158,6 +161,27 @@ class HostileMember : public ::testing::Test {
   std::unique_ptr<ApiClient> api_;
   int64_t before_kb_ = 0;
 };
+
+TEST_F(HostileMember, ThatClaimsToBeAnotherOneIsNotTakenIn) {
+  const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
+  const std::string id = api_->get(clusters + "honest").json["spec"]["id"].str();
+  ASSERT_FALSE(id.empty());
+  const Hostile twin{[id](const HttpRequest& request, const WriterPtr& writer) {
+    if (request.path != "/api/v1/namespaces/kube-system") return false;
+    HttpResponse response;
+    response.headers.set("Content-Type", "application/json");
+    response.body = R"({"metadata":{"name":"kube-system","uid":")" + id + R"("}})";
+    writer->send(std::move(response));
+    return true;
+  }};
+  add("twin", twin);
+  EXPECT_TRUE(eventually([&] {
+    return condition("twin", "Ready") == "False the member is registered as the cluster honest";
+  })) << condition("twin", "Ready");
+  EXPECT_TRUE(api_->get(clusters + "twin").json["spec"]["id"].is_empty());
+  place("after", "honest");
+  EXPECT_TRUE(condition("honest", "Ready").starts_with("True "));
+}
 
 TEST_F(HostileMember, CannotExhaustMemoryWithResponses) {
   const Hostile large{on("/api/v1/pods", [] { return repeat("x", 256U << 20U); })};

@@ -229,6 +229,8 @@ TEST(Kinds, AMemberIsRegisteredOnce_1_3_2) {
   EXPECT_EQ(api().patch(clusters + "/second", "merge", json(R"({"spec":{"id":"an-id"}})")).status, 422);
   EXPECT_EQ(api().patch(clusters + "/first", "merge", json(R"({"spec":{"region":"r"}})")).status, 200);
   for (const char* name : {"/first", "/second"}) EXPECT_EQ(api().call("DELETE", clusters + name).status, 200);
+  // It may have its finalizer by now, and has its id until it is gone.
+  EXPECT_TRUE(eventually([&] { return api().get(clusters + "/first").status == 404; }));
   EXPECT_EQ(api().post(clusters, cluster("third", "an-id")).status, 201) << "and it can be registered again";
   EXPECT_EQ(api().call("DELETE", clusters + "/third").status, 200);
 }

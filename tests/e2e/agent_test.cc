@@ -221,6 +221,52 @@ TEST_F(Agent, RotatesItsCertificate_1_9_2) {
   EXPECT_TRUE(ready()) << agent_log();
 }
 
+TEST_F(Agent, AClusterOfPushModeBecomesOneOfPullModeAndBack) {
+  const auto turn = [&](const char* mode) {
+    const Answer turned =
+        fleet_.api().patch(kCluster, "merge", json(std::string{R"({"spec":{"syncMode":")"} + mode + R"("}})"));
+    EXPECT_EQ(turned.status, 200) << turned;
+  };
+  const auto scale = [&](int replicas) {
+    fleet_.kubectl_ok({"scale", "deployment", "web", "--replicas=" + std::to_string(replicas)});
+    return eventually([&] { return ready_replicas() == replicas; });
+  };
+  const auto acts = [&] {
+    const Answer audit = fleet_.api().get("/shiplog/v1/audit?user=system:karmada:agent:p1&event=StatusUpdated");
+    EXPECT_EQ(audit.status, 200) << audit;
+    return audit.body.find("karmada-es-p1") != std::string::npos;
+  };
+  fleet_.shiplogctl_ok({"join", "p1", "--cluster-kubeconfig=" + fleet_.kubeconfig("p1")});
+  fleet_.kubectl_ok({"apply", "-f", "-"}, deployment(2) + policy("apps/v1", "Deployment", "web"));
+  ASSERT_TRUE(eventually([&] { return ready_replicas() == 2; }));
+  EXPECT_FALSE(acts());
+
+  turn("Pull");
+  fleet_.agent("p1");
+  ASSERT_TRUE(logged("event=agent.following")) << agent_log();
+  EXPECT_TRUE(scale(3)) << agent_log();
+  EXPECT_TRUE(acts());
+  EXPECT_EQ(agent_log().find("agent.cluster_differs"), std::string::npos) << agent_log();
+
+  fleet_.kill("agent-p1");
+  turn("Push");
+  EXPECT_TRUE(scale(1));
+  EXPECT_TRUE(ready());
+  EXPECT_TRUE(fleet_.shiplogctl({"unjoin", "p1"}).ok());
+}
+
+TEST_F(Agent, AnotherMemberIsNotTakenForTheCluster_1_3_3) {
+  fleet_.agent("p1");
+  ASSERT_TRUE(ready()) << agent_log();
+  fleet_.kubectl_ok({"apply", "-f", "-"}, deployment(2) + policy("apps/v1", "Deployment", "web"));
+  ASSERT_TRUE(eventually([&] { return ready_replicas() == 2; })) << agent_log();
+  fleet_.kill("agent-p1");
+  fleet_.member("p2");
+  fleet_.agent("p1", {"--kubeconfig=" + fleet_.kubeconfig("p2")});
+  EXPECT_TRUE(logged("the cluster p1 is another member than this agent's")) << agent_log();
+  EXPECT_EQ(fleet_.api("p2").get(kDeployment).status, 404);
+}
+
 TEST_F(Agent, ItsIdentityReachesNothingOfOtherClusters) {
   fleet_.kubectl_ok({"apply", "-f", "-"}, access_of("p2"));
   write_kubeconfig("p2", Validity{now() + Millis{-60'000}, now() + Millis{86'400'000}});

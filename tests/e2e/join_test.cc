@@ -1,4 +1,5 @@
 // Objects that join, rotate-credentials and unjoin create and delete in the control plane and in the member.
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -6,7 +7,9 @@
 
 #include "events/base/base64.h"
 #include "events/base/json.h"
+#include "services/http/kubeconfig.h"
 #include "tests/support/fleet.h"
+#include "tests/support/test_proxy.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -120,6 +123,28 @@ TEST_F(Join, AClusterIsRegisteredOnce_1_3_2_1_4_1_1_4_6) {
   EXPECT_EQ(fleet_.api("other").get(kRole).status, 404) << "nothing is made in a member that is refused";
 }
 
+TEST_F(Join, OfTwoJoinsUnderOneNameOneFailsAndLeavesTheOtherAlone_1_4_6) {
+  fleet_.member("slow", {"--latency-ms=500"});
+  const std::string program = SHIPLOG_BUILT "/shiplogctl";
+  Process beside{{program, "join", "m1", "--cluster-kubeconfig", fleet_.kubeconfig("slow")},
+                 {{"HOME", fleet_.path("home")}, {"KUBECONFIG", fleet_.kubeconfig("plane")}},
+                 fleet_.path("beside.log")};
+  // Stopped between its checks and what it writes to the control plane: it has ten requests to the slow member ahead.
+  ASSERT_TRUE(eventually([&] { return fleet_.api("slow").get(kRole).status == 200; })) << read_file(beside.log());
+  ASSERT_EQ(::kill(beside.pid(), SIGSTOP), 0);
+  const Ran joined = join("m1", "m1");
+  ASSERT_TRUE(joined.ok()) << joined;
+  const std::string own = token();
+  ASSERT_EQ(::kill(beside.pid(), SIGCONT), 0);
+  ASSERT_TRUE(eventually([&] { return !beside.running(); })) << read_file(beside.log());
+  EXPECT_NE(read_file(beside.log()).find("cluster(m1) already exist"), std::string::npos) << read_file(beside.log());
+  EXPECT_EQ(token(), own);
+  EXPECT_EQ(status_with(token()), 200);
+  EXPECT_EQ(fleet_.api("slow").get("/api/v1/namespaces/karmada-cluster/secrets").json["items"].size(), 0U)
+      << "its tokens are revoked";
+  expect_propagates("mine");
+}
+
 TEST_F(Join, UnjoinWithForceRemovesFinalizers_1_5_1_1_5_4) {
   ASSERT_TRUE(join("m1", "m1").ok());
   expect_propagates("held");
@@ -147,6 +172,21 @@ TEST_F(Join, UnjoinWithForceRemovesFinalizers_1_5_1_1_5_4) {
   EXPECT_EQ(fleet_.api().get("/api/v1/namespaces/karmada-es-m1").status, 404);
 }
 
+TEST_F(Join, UnjoinWithForceRemovesAMemberThatIsGone_1_5_4) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  expect_propagates("lost");
+  fleet_.kill("m1");
+  const Ran waited = fleet_.shiplogctl({"unjoin", "m1", "--wait=1s"});
+  EXPECT_EQ(waited.code, 1);
+  EXPECT_TRUE(waited.says("use --force if the member no longer exists")) << waited;
+  const Ran forced = fleet_.shiplogctl({"unjoin", "m1", "--force", "--wait=1s"});
+  ASSERT_TRUE(forced.ok()) << forced;
+  EXPECT_TRUE(forced.says("run `kubectl delete clusterrole karmada-controller-manager:karmada-m1` there")) << forced;
+  EXPECT_EQ(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").status, 404);
+  EXPECT_EQ(fleet_.api().get("/api/v1/namespaces/karmada-es-m1").status, 404);
+  EXPECT_EQ(fleet_.api().get(kSecrets).json["items"].size(), 0U);
+}
+
 TEST_F(Join, UnjoinRefusesAClusterOfPullModeOrNone_1_5_2) {
   const Ran none = fleet_.shiplogctl({"unjoin", "m9"});
   EXPECT_EQ(none.code, 1);
@@ -162,6 +202,28 @@ TEST_F(Join, UnjoinRefusesAClusterOfPullModeOrNone_1_5_2) {
                   "continue unregistering the cluster"))
       << pulled;
   EXPECT_EQ(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/pulled").status, 200);
+}
+
+TEST_F(Join, AMemberBehindAProxyIsReachedThroughIt_1_4_5) {
+  const testing::TestProxy proxy{{}};
+  ClientTarget behind = context_of(read_kubeconfig({fleet_.kubeconfig("m1")}).value()).value().target;
+  behind.url = "https://m1.test:" + behind.url.substr(behind.url.rfind(':') + 1);  // only the proxy knows this name
+  behind.ca_pem.clear();
+  behind.insecure = true;
+  behind.proxy_url = proxy.url();
+  ASSERT_TRUE(write_kubeconfig(fleet_.kubeconfig("behind"), "m1", behind));
+  const Ran joined = join("m1", "behind");
+  ASSERT_TRUE(joined.ok()) << joined;
+  const Value spec = fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/m1").json["spec"];
+  EXPECT_EQ(spec["proxyURL"], Value{proxy.url()});
+  EXPECT_EQ(spec["apiEndpoint"], Value{behind.url});
+  expect_propagates("behind");
+  const Ran rotated = fleet_.shiplogctl({"rotate-credentials", "m1", "--grace=0"});
+  EXPECT_TRUE(rotated.ok()) << rotated;
+  const Ran unjoined = fleet_.shiplogctl({"unjoin", "m1"});
+  EXPECT_TRUE(unjoined.ok()) << unjoined;
+  EXPECT_EQ(unjoined.err, "");
+  EXPECT_EQ(fleet_.api("m1").get(kRole).status, 404);
 }
 
 TEST_F(Join, RefusesTheControlPlaneItself) {  // 1.3.2

@@ -74,6 +74,25 @@ TEST_F(ShiplogdOptions, ADisabledPluginExcludesNoCluster_S_23_S_46) {
             std::string::npos);
 }
 
+TEST_F(ShiplogdOptions, TheMonitorOfPullClustersHasPeriods_1_13_1_1_13_4) {
+  restart_with(
+      {"--cluster-monitor-period=1s", "--cluster-monitor-grace-period=2s", "--cluster-startup-grace-period=3s"});
+  apply("apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: silent}\nspec: {syncMode: Pull}\n");
+  const std::string path = "/apis/cluster.karmada.io/v1alpha1/clusters/silent";
+  const auto reason = [&] {
+    const Value cluster = api_->get(path).json;
+    return condition_of(cluster, "Ready")["reason"].str();
+  };
+  // By default it would be a minute, and 40 s below.
+  constexpr std::chrono::seconds kWithin{30};
+  EXPECT_TRUE(eventually([&] { return reason() == "ClusterStatusNeverUpdated"; }, kWithin)) << api_->get(path);
+  const Answer posted =
+      api_->patch(path + "/status", "merge", json(R"({"status":{"conditions":[{"type":"Ready","status":"True",
+      "reason":"ClusterReady","message":"","lastTransitionTime":"2026-01-02T12:00:00Z"}]}})"));
+  ASSERT_EQ(posted.status, 200) << posted;
+  EXPECT_TRUE(eventually([&] { return reason() == "ClusterStatusUnknown"; }, kWithin)) << api_->get(path);
+}
+
 TEST_F(ShiplogdOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"--skipped-propagating-namespaces=kube-.*,team-(",
@@ -87,6 +106,8 @@ TEST_F(ShiplogdOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
       {"--descheduling-interval=0s", "--descheduling-interval: at least 1s is expected, not \"0s\""},
       {"--descheduling-interval=often", "--descheduling-interval: a duration such as 10m or 1h30m is expected"},
       {"--unschedulable-threshold=-1m", "--unschedulable-threshold: a duration such as 10m or 1h30m is expected"},
+      {"--cluster-monitor-period=0s", "--cluster-monitor-period: a duration of at least 1s is expected, not \"0s\""},
+      {"--cluster-monitor-grace-period=long", "--cluster-monitor-grace-period: a duration of at least 1s is expected"},
       {"--controllers=hpaScaleTargetMarker", "--controllers: without \"*\" nothing would be done"},
       {"--metrics-bind-address=everywhere", "--metrics-bind-address: "},
       {"--health-probe-bind-address=localhost:http", "--health-probe-bind-address: "}};

@@ -1,4 +1,10 @@
 // A control plane of several processes that share only the journal's file.
+#include <array>
+#include <barrier>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet.h"
@@ -124,6 +130,37 @@ TEST_F(Processes, AWriteAcknowledgedByOneApiServerIsReadFromTheOther) {
     changed.set("data", Value::object({{"by", "reader"}}));
     EXPECT_EQ(reader.put(path, changed).status, 409);
   }
+}
+
+TEST_F(Processes, TwoApiServersRegisterAMemberOnce_1_3_2) {
+  serve("plane", "api");
+  serve("other", "api,lifecycle");
+  const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+  const std::vector<std::string> servers = {"plane", "other"};
+  for (int round = 0; round < 30; ++round) {
+    const std::string id = "id-" + std::to_string(round);
+    // At the same moment, as far as threads can.
+    std::barrier together{2};
+    std::array<Answer, 2> answers;
+    std::vector<std::thread> joining;
+    for (size_t which = 0; which < servers.size(); ++which) {
+      joining.emplace_back([&, which] {
+        const ApiClient api = fleet_.api(servers[which]);
+        const std::string name = servers[which] + "-" + std::to_string(round);
+        const Value cluster = Value::object({{"metadata", Value::object({{"name", name}})},
+                                             {"spec", Value::object({{"syncMode", "Pull"}, {"id", id}})}});
+        api.get(clusters);  // the connection is there
+        together.arrive_and_wait();
+        answers[which] = api.post(clusters, cluster);
+      });
+    }
+    for (std::thread& thread : joining) thread.join();
+    const bool first = answers[0].status == 201;
+    EXPECT_EQ(answers[first ? 0 : 1].status, 201) << answers[first ? 0 : 1];
+    EXPECT_EQ(answers[first ? 1 : 0].status, 422) << answers[first ? 1 : 0];
+    EXPECT_NE(answers[first ? 1 : 0].message().find("the member is registered as the cluster"), std::string::npos);
+  }
+  EXPECT_EQ(fleet_.api("other").get(clusters).json["items"].size(), 30U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A cluster whose agent connects to the control plane: token, register, work, unregister (1.6 to 1.10).
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -49,10 +50,21 @@ class PullMode : public ::testing::Test {
     return "";
   }
   void start_agent() {
+    const std::string program = SHIPLOG_BUILT "/shiplogd";
     agent_ = std::make_unique<Process>(
-        std::vector<std::string>{SHIPLOG_BUILT "/shiplogd", "agent", "--karmada-kubeconfig=" + access(),
+        std::vector<std::string>{program, "agent", "--karmada-kubeconfig=" + access(),
                                  "--kubeconfig=" + fleet_.kubeconfig("m1"), "--cluster-name=m1"},
         Environment{{"HOME", fleet_.path("home")}}, fleet_.path("agent.log"));
+  }
+  /// What roles and bindings the control plane has for the agent, a line each.
+  std::string agent_roles() {
+    std::istringstream all{
+        fleet_.kubectl_ok({"get", "clusterroles,clusterrolebindings,roles,rolebindings", "-A", "-o", "name"})};
+    std::string found;
+    for (std::string line; std::getline(all, line);) {
+      if (line.find(":m1:agent") != std::string::npos) found += line + "\n";
+    }
+    return found;
   }
   void propagate() {
     fleet_.kubectl_ok({"apply", "-f", "-"}, R"(
@@ -95,8 +107,76 @@ TEST_F(PullMode, AClusterRegistersWorksAndUnregisters_1_7_8_1_10_3) {  // 1.6.4,
   EXPECT_TRUE(gone.ok()) << gone;
   EXPECT_EQ(fleet_.api().get(kClusterPath).status, 404);
   EXPECT_EQ(fleet_.api("m1").get(kMap).status, 404);
-  EXPECT_EQ(fleet_.kubectl_ok({"get", "clusterroles,roles,rolebindings", "-A", "-o", "name"}).find(":m1:agent"),
-            std::string::npos);
+  EXPECT_EQ(agent_roles(), "");
+}
+
+TEST_F(PullMode, AFailedRegistrationIsUndone_1_7_11) {
+  const auto expect_undone = [&](const Ran& failed) {
+    EXPECT_EQ(failed.code, 1) << failed;
+    EXPECT_TRUE(failed.says("register failed and started deleting the created resources")) << failed;
+    EXPECT_EQ(failed.err.find("remains"), std::string::npos) << failed;
+    EXPECT_EQ(agent_roles(), "");
+    const ApiClient member = fleet_.api("m1");
+    const std::string ns = "/api/v1/namespaces/karmada-system";
+    for (const std::string& path :
+         {ns + "/secrets/karmada-kubeconfig", ns + "/serviceaccounts/karmada-agent-sa",
+          std::string{"/apis/apps/v1/namespaces/karmada-system/deployments/karmada-agent"},
+          std::string{"/apis/rbac.authorization.k8s.io/v1/clusterroles/karmada-agent"},
+          std::string{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/karmada-agent"}}) {
+      EXPECT_TRUE(eventually([&] { return member.get(path).status == 404; })) << path;
+    }
+  };
+  // The last step: the Deployment of the agent never becomes available.
+  fleet_.kubectl_ok({"create", "namespace", "karmada-system"}, {}, "m1");
+  fleet_.kubectl_ok({"create", "quota", "none", "--hard=pods=0", "-n", "karmada-system"}, {}, "m1");
+  auto with_image = register_command();
+  with_image.insert(with_image.end(), {"--karmada-agent-image=shiplogd", "--discovery-timeout=1s"});
+  const std::string signature = "jws-kubeconfig-" + token_of(with_image).substr(0, 6);
+  ASSERT_TRUE(eventually([&] { return fleet_.api().get(kInfo).json["data"].contains(signature); }));
+  const Ran unavailable = fleet_.shiplogctl(with_image, "m1");
+  EXPECT_TRUE(unavailable.says("the Deployment karmada-system/karmada-agent is not available")) << unavailable;
+  expect_undone(unavailable);
+  // One between: the file cannot be written.
+  auto without_folder = register_command();
+  without_folder.back() = "--agent-kubeconfig-out=" + fleet_.path("none/agent.kubeconfig");
+  expect_undone(fleet_.shiplogctl(without_folder, "m1"));
+
+  const Ran again = fleet_.shiplogctl(register_command(), "m1");
+  EXPECT_TRUE(again.ok()) << again;
+  EXPECT_NE(agent_roles(), "");
+}
+
+TEST_F(PullMode, UnregisterRefusesAClusterOfPushModeOrNone_1_10_2) {
+  const std::string member = "--cluster-kubeconfig=" + fleet_.kubeconfig("m1");
+  const std::string plane = "--karmada-config=" + fleet_.kubeconfig("plane");
+  const Ran none = fleet_.shiplogctl({"unregister", "m1", member, plane});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(none.says("no cluster object m1 found in karmada control Plane")) << none;
+  fleet_.shiplogctl_ok({"join", "m1", member});
+  const Ran pushed = fleet_.shiplogctl({"unregister", "m1", member, plane});
+  EXPECT_EQ(pushed.code, 1);
+  EXPECT_TRUE(
+      pushed.says("cluster m1 is a Push mode member cluster, please use command `unjoin` if you want to "
+                  "continue unjoining the cluster"))
+      << pushed;
+  EXPECT_EQ(fleet_.api().get(kClusterPath).status, 200);
+  EXPECT_TRUE(fleet_.api().get(kClusterPath).json["metadata"]["deletionTimestamp"].is_null());
+}
+
+TEST_F(PullMode, AClusterWhoseAgentIsGoneUnregisters_1_12_2) {
+  ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
+  start_agent();
+  propagate();
+  ASSERT_TRUE(eventually([&] { return fleet_.api("m1").get(kMap).status == 200; })) << read_file(agent_->log());
+  agent_.reset();
+  fleet_.kill("plane");
+  fleet_.serve("plane", {"--cluster-monitor-period=1s", "--cluster-monitor-grace-period=2s"});
+  const Ran gone = fleet_.shiplogctl({"unregister", "m1", "--cluster-kubeconfig=" + fleet_.kubeconfig("m1"),
+                                      "--karmada-config=" + fleet_.kubeconfig("plane")});
+  EXPECT_TRUE(gone.ok()) << gone;
+  EXPECT_EQ(fleet_.api().get(kClusterPath).status, 404);
+  EXPECT_EQ(agent_roles(), "");
+  EXPECT_EQ(fleet_.api("m1").get(kMap).status, 200) << "what was applied stays";
 }
 
 TEST_F(PullMode, AnAgentHasNoAccessToOtherClusters_9_1) {

@@ -130,7 +130,10 @@ class GoldenFleet {
       process().replica().append(std::move(entry), [](const Result<Outcome>&) {});
     }
     pause(10);
-    // 8: requests to members are recorded.
+    // 8: a member is registered once; requests to members are recorded.
+    Value twin = cluster_object("twin", "north");
+    twin.edit("spec").set("id", state().cluster("m1")->id);
+    create({type::kCluster, "", "twin"}, std::move(twin));
     write({MemberRequested{.cluster = {type::kCluster, "", "m1"},
                            .method = "POST",
                            .path = "/api/v1/namespaces/default/configmaps",

@@ -288,6 +288,35 @@ void check_member(World& world, const std::string& cluster) {
   }
 }
 
+/// In each member exactly those users may be impersonated who may use its proxy, computed here from the roles.
+void check_impersonators(World& world, const std::string& cluster) {
+  const State& state = world.reference.state();
+  const auto permits = [&](const Value& role) {
+    return std::ranges::any_of(role["rules"].items(), [&](const Value& rule) {
+      const auto names = rule["resourceNames"].items();
+      return rule["resources"][0].as_string() == "clusters/proxy" &&
+             (names.empty() || std::ranges::find(names, Value{cluster}) != names.end());
+    });
+  };
+  std::set<std::string> users;
+  for (const auto& [name, binding] : state.objects(kClusterRoleBindings)) {
+    if (!permits(state.value_of({kClusterRoles, "", binding.value["roleRef"]["name"].str()}))) continue;
+    for (const Value& subject : binding.value["subjects"].items()) {
+      if (subject["kind"].as_string() == "User") users.insert(subject["name"].str());
+    }
+  }
+  std::set<std::string> impersonated;
+  const Value& there = world.members.member(cluster).find({kClusterRoles, "", "karmada-impersonator"});
+  for (const Value& rule : there["rules"].items()) {
+    if (rule["resources"][0].as_string() != "users") continue;
+    for (const Value& user : rule["resourceNames"].items()) impersonated.insert(user.str());
+  }
+  if (there.is_null() || users != impersonated) {
+    world.trace.broken("converge", "the impersonator of " + cluster + " may act as " + to_json(there["rules"]) +
+                                       ", and " + std::to_string(users.size()) + " users may use its proxy");
+  }
+}
+
 /// What a window allows again has been evicted: none is as long as the rest that precedes this.
 void check_evictions_resume(World& world) {
   for (const auto& [name, cluster] : world.reference.state().clusters()) {
@@ -337,6 +366,7 @@ void check_convergence(World& world) {
       world.trace.broken("converge", "cluster " + name + " is not Ready");
     } else {
       check_member(world, name);
+      check_impersonators(world, name);
     }
   }
   check_status(world);

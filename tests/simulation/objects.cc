@@ -28,7 +28,11 @@ Value milli(int64_t cpu) { return std::to_string(cpu) + "m"; }
 Value cluster_object(const std::string& name, const std::string& region) {
   Value cluster = generated(object_of("cluster.karmada.io/v1alpha1", "Cluster", "", name));
   cluster.edit("metadata").set("labels", Value::object({{"tier", region == "north" ? "gold" : "silver"}}));
-  cluster.set("spec", Value::object({{"syncMode", "Push"}, {"apiEndpoint", "https://" + name}, {"region", region}}));
+  const Value impersonator = Value::object({{"namespace", "karmada-cluster"}, {"name", name + "-impersonator"}});
+  cluster.set("spec", Value::object({{"syncMode", "Push"},
+                                     {"apiEndpoint", "https://" + name},
+                                     {"region", region},
+                                     {"impersonatorSecretRef", impersonator}}));
   return cluster;
 }
 
@@ -58,6 +62,24 @@ Value config_map(const std::string& ns, const std::string& name, const std::stri
 Value cluster_role(const std::string& name, const std::string& app) {
   Value value = labelled(object_of("rbac.authorization.k8s.io/v1", "ClusterRole", "", name), app);
   value.set("rules", Value::array());
+  return value;
+}
+
+Value proxy_role(const std::string& name, const std::string& cluster) {
+  Value rule = Value::object({{"verbs", Value::array({"*"})},
+                              {"apiGroups", Value::array({"cluster.karmada.io"})},
+                              {"resources", Value::array({"clusters/proxy"})}});
+  if (!cluster.empty()) rule.set("resourceNames", Value::array({cluster}));
+  Value value = object_of("rbac.authorization.k8s.io/v1", "ClusterRole", "", name);
+  value.set("rules", Value::array({std::move(rule)}));
+  return value;
+}
+
+Value proxy_binding(const std::string& name, const std::string& role, const std::string& user) {
+  Value value = object_of("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", name);
+  const Value group = "rbac.authorization.k8s.io";
+  value.set("roleRef", Value::object({{"apiGroup", group}, {"kind", "ClusterRole"}, {"name", role}}));
+  value.set("subjects", Value::array({Value::object({{"apiGroup", group}, {"kind", "User"}, {"name", user}})}));
   return value;
 }
 

@@ -13,6 +13,7 @@ namespace shiplog::simulation {
 inline constexpr const char* kDeployments = "deployments.apps";
 inline constexpr const char* kConfigMaps = "configmaps";
 inline constexpr const char* kClusterRoles = "clusterroles.rbac.authorization.k8s.io";
+inline constexpr const char* kClusterRoleBindings = "clusterrolebindings.rbac.authorization.k8s.io";
 
 // Whole objects, as the API server would append them: defaulted, with generation 1 where the kind has one.
 Value cluster_object(const std::string& name, const std::string& region);
@@ -20,6 +21,9 @@ Value deployment(const std::string& ns, const std::string& name, const std::stri
                  int64_t cpu_milli);
 Value config_map(const std::string& ns, const std::string& name, const std::string& app, const std::string& text);
 Value cluster_role(const std::string& name, const std::string& app);
+/// Permits the use of the proxy of one cluster, or of all of them when `cluster` is empty.
+Value proxy_role(const std::string& name, const std::string& cluster);
+Value proxy_binding(const std::string& name, const std::string& role, const std::string& user);
 Value federated_quota(const std::string& ns, const std::string& name, int64_t cpu_milli);
 /// Taints a cluster that is not Ready: NoSchedule, and NoExecute as well when `evict`.
 Value taint_policy(const std::string& name, bool evict);

@@ -247,6 +247,7 @@ void SimulatedUsers::on_cluster(SimulatedProcess& process) {
     if (process.replica().state().find(key) != nullptr && chance_.permille(400)) return remove(process, key);
     return put(process, key, taint_policy(key.name, chance_.permille(500)));
   }
+  if (chance_.permille(250)) return on_grant(process);
   const std::string name = chance_.one_of(world_.shape.clusters);
   const ObjectKey key{type::kCluster, "", name};
   if (process.replica().state().find(key) == nullptr) {
@@ -265,6 +266,19 @@ void SimulatedUsers::on_cluster(SimulatedProcess& process) {
            if (evict) taint.set("timeAdded", rfc3339(now));
            cluster.edit("spec").set("taints", Value::array({taint}));
          });
+}
+
+/// Who may use the proxies of which clusters.
+void SimulatedUsers::on_grant(SimulatedProcess& process) {
+  const auto any_name = [&] { return "proxy-" + std::to_string(chance_.below(2)); };
+  const bool of_role = chance_.permille(500);
+  const ObjectKey key{of_role ? kClusterRoles : kClusterRoleBindings, "", any_name()};
+  Value wanted = of_role ? proxy_role(key.name, chance_.permille(400) ? "" : chance_.one_of(world_.shape.clusters))
+                         : proxy_binding(key.name, any_name(), "user-" + std::to_string(chance_.below(3)));
+  if (process.replica().state().find(key) == nullptr) return create(process, key, std::move(wanted));
+  if (chance_.permille(300)) return remove(process, key);
+  const char* field = of_role ? "rules" : "subjects";
+  change(process, key, [field, wanted](Value& object) { object.set(field, wanted[field]); });
 }
 
 void SimulatedUsers::on_namespace(SimulatedProcess& process) {

@@ -32,6 +32,7 @@ class SimulatedUsers {
   void on_override(SimulatedProcess& process);
   void on_quota(SimulatedProcess& process);
   void on_cluster(SimulatedProcess& process);
+  void on_grant(SimulatedProcess& process);
   void on_namespace(SimulatedProcess& process);
   void on_work(SimulatedProcess& process);
   void on_rush();

@@ -10,7 +10,8 @@
 
 namespace shiplog::testing {
 
-/// A proxy on loopback that users might have: HTTP CONNECT, plain or with TLS (the test certificates), and SOCKS 5.
+/// A proxy on loopback that users might have: HTTP CONNECT, plain or with TLS (the test certificates), and SOCKS 5. It
+/// resolves localhost, and names below .test, which nothing else does, to this machine.
 class TestProxy {
  public:
   struct Options {

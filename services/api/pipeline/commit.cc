@@ -106,6 +106,7 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
     rejection.superseded = true;
     return rejection;
   }
+  if (refusal.member_taken) return invalid(subject, {{"spec.id", "FieldValueDuplicate", refusal.reason}});
   const bool of_quota = refusal.about && refusal.about->type == type::kFederatedResourceQuota &&
                         key.type != type::kFederatedResourceQuota;
   if (of_quota && refusal.code == ErrorCode::kForbidden) return over_quota(refusal.reason);

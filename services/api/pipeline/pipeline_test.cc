@@ -133,6 +133,38 @@ TEST_F(PipelineTest, AWriteThatNamesAVersionIsAConflictWhenAnotherOneWasFirst) {
   EXPECT_EQ(answer("PUT", std::string{kMaps} + "/a", body).status, 409);
 }
 
+TEST_F(PipelineTest, OfTwoClustersOfOneMemberTheFirstIsRegistered_1_3_2) {
+  server_.put(FoldVersionActivated{kFoldVersion});
+  constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+  const auto cluster = [](const std::string& name, const std::string& id) {
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{"syncMode":"Push","id":")" + id + R"("}})";
+  };
+  // Both are admitted before the first of them is folded.
+  const auto first = start(ManualServer::request("POST", kClusters), cluster("first", "x"));
+  const auto second = start(ManualServer::request("POST", kClusters), cluster("second", "x"));
+  server_.run();
+  EXPECT_EQ(first->response->status, 201) << first->response->body;
+  EXPECT_EQ(second->response->status, 422) << second->response->body;
+  const Value refused = parse_json(second->response->body).value();
+  EXPECT_EQ(refused["details"]["causes"][0]["field"].str(), "spec.id");
+  EXPECT_EQ(refused["details"]["causes"][0]["reason"].str(), "FieldValueDuplicate");
+  EXPECT_EQ(refused["details"]["causes"][0]["message"].str(),
+            R"(Duplicate value: "x": the member is registered as the cluster first)");
+  EXPECT_EQ(server_.state().cluster("second"), nullptr);
+
+  ASSERT_EQ(answer("POST", kClusters, cluster("second", "y")).status, 201);
+  ASSERT_EQ(answer("POST", kClusters, cluster("third", "z")).status, 201);
+  const auto patch = [&](const std::string& name) {
+    return start(ManualServer::request("PATCH", std::string{kClusters} + "/" + name, "application/merge-patch+json"),
+                 R"({"spec":{"id":"w"}})");
+  };
+  const auto one = patch("second");
+  const auto other = patch("third");
+  server_.run();
+  EXPECT_EQ(one->response->status, 200) << one->response->body;
+  EXPECT_EQ(other->response->status, 422) << other->response->body;
+}
+
 TEST_F(PipelineTest, ACollectionIsDeletedAtOnce) {
   for (const char* name : {"a", "b", "c"}) {
     ASSERT_EQ(answer("POST", kMaps, std::string{R"({"metadata":{"name":")"} + name + R"("}})").status, 201);

@@ -224,11 +224,12 @@ void MemberAgent::identify_member() {
           response ? error_of(response.value(), "reading namespace kube-system of the member") : response.error();
       trouble("member", &error);
     }
-    member_id_.empty() ? find_cluster() : report_secrets([this] { find_cluster(); });
+    find_cluster();
   });
 }
 
-/// Before the Cluster is created, as it cannot be changed by the agent to refer to them later.
+/// Before the Cluster is created, as it cannot be changed by the agent to refer to them later; and once it is known not
+/// to be that of another member, whose Secrets these would replace.
 void MemberAgent::report_secrets(std::function<void()> then) {
   SecretReport::run({.agent = &options_,
                      .executor = &loop_,
@@ -267,18 +268,30 @@ void MemberAgent::take_found(const Result<MemberResponse>& response) {
     if (member_id_.empty()) {
       return retry_cluster({ErrorCode::kUnavailable, "the Cluster cannot be created while the member is unreachable"});
     }
-    if (!secrets_reported_) {
-      return retry_cluster(
+    if (secrets_reported_) return create_cluster();
+    return report_secrets([this] {
+      if (secrets_reported_) return create_cluster();
+      retry_cluster(
           {ErrorCode::kUnavailable, "the Cluster cannot be created before the Secrets of --report-secrets are stored"});
-    }
-    return create_cluster();
+    });
   }
   if (response.value().status != 200) {
     return retry_cluster(error_of(response.value(), "reading cluster " + options_.cluster));
   }
+  const std::string_view id = response.value().body["spec"]["id"].as_string();
+  if (!id.empty() && !member_id_.empty() && id != member_id_) {
+    return retry_cluster({ErrorCode::kConflict, "the cluster " + options_.cluster +
+                                                    " is another member than this agent's: its spec.id is " +
+                                                    std::string{id} + ", and the member's is " + member_id_});
+  }
+  if (secrets_reported_ || member_id_.empty()) return take_own(response.value().body);
+  report_secrets([this, cluster = response.value().body] { take_own(cluster); });
+}
+
+void MemberAgent::take_own(const Value& cluster) {
   trouble("cluster", nullptr);
   tries_ = 0;
-  if (!std::exchange(described_, true) && updated_cluster(response.value().body, options_, describe_member())) {
+  if (!std::exchange(described_, true) && updated_cluster(cluster, options_, describe_member())) {
     log::warn("agent.cluster_differs",
               {log::kv("reason",
                        "the Cluster is described differently than by the flags of this agent, which has no "

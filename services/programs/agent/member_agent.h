@@ -54,6 +54,7 @@ class MemberAgent {
   void find_cluster();
   void retry_cluster(const Error& error);
   void take_found(const Result<MemberResponse>& response);
+  void take_own(const Value& cluster);
   void create_cluster();
   void follow_cluster();
   void follow_works();

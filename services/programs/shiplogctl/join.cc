@@ -7,6 +7,7 @@
 
 #include "events/base/base64.h"
 #include "events/state/condition.h"
+#include "services/adapters/members/member_target.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr size_t kLongestName = 48;
+constexpr int kTries = 10;
 constexpr auto kPoll = std::chrono::milliseconds{250};
 constexpr auto kReport = std::chrono::seconds{5};
 
@@ -50,34 +52,60 @@ Value secret_of(const JoinOptions& options, const std::string& name, Value data)
                         {"data", std::move(data)}});
 }
 
-/// The Cluster owns the credentials, so that they are removed with it, also when it is deleted by other means.
-Result<void> own_secrets(ServerConnection& plane, const JoinOptions& options, const Value& cluster) {
+/// Of a Cluster that is there.
+bool is_owned(ServerConnection& plane, const Value& secret) {
+  for (const Value& owner : secret["metadata"]["ownerReferences"].items()) {
+    if (owner["kind"].as_string() == "Cluster" && plane.get(std::string{kClusters} + "/" + owner["name"].str())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Error already_exists(const std::string& name) {
+  return {ErrorCode::kAlreadyExists, "cluster(" + name + ") already exist"};
+}
+
+/// The Cluster owns the credentials, so that they are removed with it, also when it is deleted by other means. They are
+/// written again, as a second `join` under this name may have replaced them before the Cluster was there; afterwards
+/// it does not.
+Result<void> own_secret(ServerConnection& plane, const Value& secret, const Value& cluster) {
   const Value owner = Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
                                      {"kind", "Cluster"},
-                                     {"name", options.name},
+                                     {"name", cluster["metadata"]["name"]},
                                      {"uid", cluster["metadata"]["uid"]},
                                      {"controller", true},
                                      {"blockOwnerDeletion", true}});
-  for (const std::string& name : {options.name, options.name + "-impersonator"}) {
-    const auto owned =
-        plane.merge_patch(secrets_of(options.ns) + "/" + name,
-                          Value::object({{"metadata", Value::object({{"ownerReferences", Value::array({owner})}})}}));
-    if (!owned) return owned.error().context("making the Cluster the owner of its credentials");
+  const std::string path = secrets_of(secret["metadata"]["namespace"].str()) + "/" + secret["metadata"]["name"].str();
+  for (int tries = kTries;; --tries) {
+    auto owned = plane.get(path);
+    if (owned) {
+      owned.value().set("data", secret["data"]);
+      owned.value().edit("metadata").set("ownerReferences", Value::array({owner}));
+      owned = plane.replace(path, owned.value());
+    }
+    if (owned) return ok();
+    if (owned.error().code != ErrorCode::kConflict || tries == 1) {
+      return owned.error().context("making the Cluster the owner of its credentials");
+    }
   }
-  return ok();
 }
 
 Result<Value> register_cluster(ServerConnection& plane, const ClientTarget& member, const JoinOptions& options,
                                const std::string& id, const IssuedToken& own, const IssuedToken& impersonator) {
   SHIPLOG_TRY(ensure_namespace(plane, options.ns));
-  SHIPLOG_TRY(put_secret(plane, impersonator_secret(options, impersonator)));
-  SHIPLOG_TRY(put_secret(plane, credentials_secret(options, member, own)));
-  auto created = plane.create(kClusters, cluster_object(options, member, id));
-  if (!created && created.error().code == ErrorCode::kAlreadyExists) {
-    return Error{ErrorCode::kAlreadyExists, "cluster(" + options.name + ") already exist"};
+  const Value secrets[] = {impersonator_secret(options, impersonator), credentials_secret(options, member, own)};
+  for (const Value& secret : secrets) {
+    const auto put = put_secret(plane, secret, SecretOwner::kNone);
+    if (!put && put.error().code == ErrorCode::kAlreadyExists) return already_exists(options.name);
+    if (!put) return put.error();
   }
+  auto created = plane.create(kClusters, cluster_object(options, member, id));
+  if (!created && created.error().code == ErrorCode::kAlreadyExists) return already_exists(options.name);
   if (!created) return created.error().context("creating the Cluster");
-  SHIPLOG_TRY(own_secrets(plane, options, created.value()));
+  for (const Value& secret : secrets) {
+    SHIPLOG_TRY(own_secret(plane, secret, created.value()));
+  }
   return created;
 }
 
@@ -85,7 +113,7 @@ Result<Value> register_cluster(ServerConnection& plane, const ClientTarget& memb
 
 std::string secrets_of(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/secrets"; }
 
-Result<void> put_secret(ServerConnection& plane, const Value& secret) {
+Result<void> put_secret(ServerConnection& plane, const Value& secret, SecretOwner owner) {
   const std::string collection = secrets_of(secret["metadata"]["namespace"].str());
   const std::string path = collection + "/" + secret["metadata"]["name"].str();
   const auto existing = plane.get(path);
@@ -97,6 +125,9 @@ Result<void> put_secret(ServerConnection& plane, const Value& secret) {
     return ok();
   }
   // A Secret may remain from an earlier attempt: only a Cluster makes a member part of the fleet.
+  if (owner == SecretOwner::kNone && is_owned(plane, existing.value())) {
+    return Error{ErrorCode::kAlreadyExists, "the Secret " + path + " is that of another Cluster"};
+  }
   Value next = existing.value();
   next.set("data", secret["data"]);
   next.edit("metadata").edit("labels").set("karmada.io/system", "true");
@@ -138,9 +169,7 @@ std::optional<ClientTarget> stored_target(ServerConnection& plane, const Value& 
   const auto field = [&](const char* name) {
     return base64_decode(secret.value()["data"][name].as_string()).value_or("");
   };
-  ClientTarget target;
-  target.url = cluster["spec"]["apiEndpoint"].str();
-  target.insecure = cluster["spec"]["insecureSkipTLSVerification"].as_bool();
+  ClientTarget target = member_target(cluster["spec"]);
   target.ca_pem = field("caBundle");
   target.bearer_token = field("token");
   target.certificate_pem = field("client-certificate-data");
@@ -197,6 +226,7 @@ Value cluster_object(const JoinOptions& options, const ClientTarget& member, con
                               {"secretRef", reference(options.name)},
                               {"impersonatorSecretRef", reference(options.name + "-impersonator")}});
   if (member.insecure) spec.set("insecureSkipTLSVerification", true);
+  if (!member.proxy_url.empty()) spec.set("proxyURL", member.proxy_url);
   if (!options.provider.empty()) spec.set("provider", options.provider);
   if (!options.region.empty()) spec.set("region", options.region);
   for (const std::string& zone : options.zones) spec.edit("zones").push_back(zone);

@@ -76,8 +76,13 @@ Result<void> rotate_credentials(ServerConnection& plane, ServerConnection* membe
 inline constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
 
 std::string secrets_of(const std::string& ns);
-/// Creates a Secret, or replaces the data of the present one and keeps its owners.
-Result<void> put_secret(ServerConnection& plane, const Value& secret);
+enum class SecretOwner {
+  kNone,  ///< the Cluster is yet to be created
+  kAny,
+};
+/// Creates a Secret, or replaces the data of the present one and keeps its owners. Error: kAlreadyExists, a Cluster
+/// owns it that must not.
+Result<void> put_secret(ServerConnection& plane, const Value& secret, SecretOwner owner);
 /// Waits until the Cluster is Ready. Error: kTimeout, with `what` and the condition's message.
 Result<void> wait_until_ready(ServerConnection& plane, const std::string& name, int64_t seconds,
                               const std::string& what, std::ostream& progress);

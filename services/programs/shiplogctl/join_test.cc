@@ -88,13 +88,15 @@ TEST(CtlJoin, ATokenNamesTheSecretThatContainsIt) {
 TEST(CtlJoin, ClusterObjectIsValidAndComplete) {  // 1.1.1, 1.4.5
   ClientTarget target = member();
   target.insecure = true;
+  target.proxy_url = "http://proxy:3128";
   const JoinOptions options{.name = "m1", .provider = "p", .region = "r", .zones = {"z1", "z2"}};
   const Value cluster = cluster_object(options, target, "uid-1");
-  EXPECT_EQ(to_json(cluster["spec"]),
-            R"({"apiEndpoint":"https://10.0.0.1:6443","id":"uid-1","impersonatorSecretRef":{"name":"m1-impersonator",)"
-            R"("namespace":"karmada-cluster"},"insecureSkipTLSVerification":true,"provider":"p",)"
-            R"("region":"r","secretRef":{"name":"m1","namespace":"karmada-cluster"},"syncMode":"Push",)"
-            R"("zones":["z1","z2"]})");
+  EXPECT_EQ(
+      to_json(cluster["spec"]),
+      R"({"apiEndpoint":"https://10.0.0.1:6443","id":"uid-1","impersonatorSecretRef":{"name":"m1-impersonator",)"
+      R"("namespace":"karmada-cluster"},"insecureSkipTLSVerification":true,"provider":"p",)"
+      R"("proxyURL":"http://proxy:3128","region":"r","secretRef":{"name":"m1","namespace":"karmada-cluster"},"syncMode":"Push",)"
+      R"("zones":["z1","z2"]})");
   const Kind* kind = Kinds::compiled().find_kind("cluster.karmada.io/v1alpha1", "Cluster");
   ASSERT_NE(kind, nullptr);
   EXPECT_FALSE(kind->namespaced);

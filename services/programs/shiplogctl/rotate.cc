@@ -2,6 +2,7 @@
 #include <ostream>
 #include <thread>
 
+#include "services/adapters/members/member_target.h"
 #include "services/programs/shiplogctl/join.h"
 
 namespace shiplog::ctl {
@@ -54,9 +55,7 @@ Result<void> rotate(ServerConnection& plane, ServerConnection& member, const Rot
   SHIPLOG_TRY(grant_access(member, options.name, options.ns));
   SHIPLOG_TRY(const IssuedToken impersonator, issue_token(member, options.ns, kImpersonator));
   SHIPLOG_TRY(const IssuedToken own, issue_token(member, options.ns, account_of(options.name)));
-  ClientTarget target;
-  target.url = cluster["spec"]["apiEndpoint"].str();
-  target.insecure = cluster["spec"]["insecureSkipTLSVerification"].as_bool();
+  ClientTarget target = member_target(cluster["spec"]);
   target.ca_pem = stored ? stored->ca_pem : member.target().ca_pem;
   // Verified before it is used.
   ClientTarget tried = target;
@@ -67,8 +66,8 @@ Result<void> rotate(ServerConnection& plane, ServerConnection& member, const Rot
 
   const JoinOptions names{.name = options.name, .ns = options.ns};
   SHIPLOG_TRY(ensure_namespace(plane, options.ns));
-  SHIPLOG_TRY(put_secret(plane, impersonator_secret(names, impersonator)));
-  SHIPLOG_TRY(put_secret(plane, credentials_secret(names, target, own)));
+  SHIPLOG_TRY(put_secret(plane, impersonator_secret(names, impersonator), SecretOwner::kAny));
+  SHIPLOG_TRY(put_secret(plane, credentials_secret(names, target, own), SecretOwner::kAny));
   SHIPLOG_TRY(refer(plane, options, cluster));
   SHIPLOG_TRY(wait_until_ready(plane, options.name, options.wait_seconds,
                                "cluster(" + options.name + ") has new credentials and the old ones are not revoked",

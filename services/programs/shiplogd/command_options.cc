@@ -5,8 +5,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "events/base/time.h"
+
 namespace shiplog {
 namespace {
+
+constexpr Millis kShortestPeriod{1000};
 
 /// Why a text is no address for probes, for CLI11; "" if it is one.
 std::string error_of_address(const std::string& text) {
@@ -26,6 +30,24 @@ void add_probes(CLI::App& app, ProbeOptions& options, const std::string& default
                  "Serve /metrics here without TLS and authentication; 0: do not [0]")
       ->type_name("HOST:PORT")
       ->check(error_of_address);
+}
+
+void add_cluster_monitor(CLI::App& app, cluster_monitor::Periods& periods) {
+  const auto add = [&](const char* flag, Millis& period, const char* by_default, const std::string& what) {
+    const auto read = [flag, &period](const std::string& text) {
+      const auto parsed = parse_duration(text);
+      if (!parsed || parsed.value() < kShortestPeriod) {
+        throw CLI::ValidationError{flag, "a duration of at least 1s is expected, not \"" + text + "\""};
+      }
+      period = parsed.value();
+    };
+    app.add_option_function<std::string>(flag, read, what + " [" + by_default + "]")->type_name("DURATION");
+  };
+  add("--cluster-monitor-period", periods.monitor, "5s", "How often Pull clusters are looked at");
+  add("--cluster-monitor-grace-period", periods.grace, "40s",
+      "How long the agent of a Pull cluster may be silent before Ready becomes Unknown; agents report every 10s");
+  add("--cluster-startup-grace-period", periods.startup_grace, "1m",
+      "The same, from its creation on, for a cluster whose agent has never reported");
 }
 
 void add_logging(CLI::App& app, log::Format& format, log::Level& level) {

@@ -14,6 +14,9 @@ namespace shiplog {
 /// Upstream's names (OBS-12). `default_health`: as --help shows it.
 void add_probes(CLI::App& app, ProbeOptions& options, const std::string& default_health);
 
+/// When a Pull cluster counts as silent; upstream's names (1.13).
+void add_cluster_monitor(CLI::App& app, cluster_monitor::Periods& periods);
+
 void add_logging(CLI::App& app, log::Format& format, log::Level& level);
 
 /// Prints what is wrong with the command line, and returns the exit code for that.

@@ -19,6 +19,7 @@
 #include "services/programs/shiplogd/front_proxy.h"
 #include "services/programs/shiplogd/outside_auth.h"
 #include "services/programs/shiplogd/trim_point.h"
+#include "services/roles/cluster_monitor/decide.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -79,6 +80,7 @@ struct ServeOptions {
   std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
   bool counts_resources = true;                     ///< of members: nodes and pods
+  cluster_monitor::Periods monitor_periods;         ///< of Pull clusters
   std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
 };
 

@@ -98,12 +98,9 @@ const std::vector<Ignored>& ignored_by_agent() {
 struct Fixed {
   std::string_view name, value;
 };
-constexpr std::array<Fixed, 9> kFixed = {{{"cluster-failure-threshold", "30s"},
+constexpr std::array<Fixed, 6> kFixed = {{{"cluster-failure-threshold", "30s"},
                                           {"cluster-lease-duration", "40s"},
                                           {"cluster-lease-renew-interval-fraction", "0.25"},
-                                          {"cluster-monitor-grace-period", "40s"},
-                                          {"cluster-monitor-period", "5s"},
-                                          {"cluster-startup-grace-period", "1m0s"},
                                           {"cluster-status-update-frequency", "10s"},
                                           {"cluster-success-threshold", "30s"},
                                           {"scheduler-name", "default-scheduler"}}};

@@ -99,8 +99,8 @@ TEST(UpstreamFlags, EachIsTreatedAsListed_8_4) {
 }
 
 TEST(UpstreamFlags, ADurationMayBeWrittenInAnotherWay_8_4) {
-  EXPECT_TRUE(parse({"--cluster-startup-grace-period=60s"}).checked);
-  EXPECT_TRUE(parse({"--cluster-monitor-grace-period", "0m40s"}).checked);
+  EXPECT_TRUE(parse({"--cluster-success-threshold=0.5m"}).checked);
+  EXPECT_TRUE(parse({"--cluster-failure-threshold", "0m30s"}).checked);
   EXPECT_TRUE(parse({"-v", "4", "--leader-elect"}).checked) << "also a short name, and a switch without a value";
   EXPECT_TRUE(parse({}).warnings.empty());
 }

@@ -26,6 +26,8 @@ using ReadRequest = std::function<std::optional<CertificateRequest>(const std::s
 ///   there: a cluster that was unregistered does not renew its identity;
 /// - a request of another user whose roles permit clusteragent, such as with a bootstrap token that is still there, if
 ///   no Cluster of that name is: the identity of a cluster that is there is given to its own agent alone.
+///
+/// Roles are those in the state: the answer of an authorization webhook could not be repeated by a replay.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const ReadRequest& read);
 
 /// Whether decide() may still approve it, judged without reading it.

@@ -10,9 +10,9 @@
 namespace shiplog::apiservice_registration {
 namespace {
 
-/// Served since fold version 7 was released: an APIService of it would differ from the decisions that journals of this
-/// version have recorded.
-constexpr std::string_view kUnregisteredGroup = "audit.shiplog.io";
+/// Served since fold version 7 was released: decisions that journals of that version have recorded are without it.
+constexpr std::string_view kAuditGroup = "audit.shiplog.io";
+constexpr uint32_t kAuditGroupFoldVersion = 8;
 constexpr const char* kManagedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 struct ServedVersion {
@@ -79,7 +79,7 @@ bool names_refused(const Value& definition) {
 std::map<std::string, ServedVersion> served_versions(const State& state, const Kinds& compiled) {
   std::map<std::string, ServedVersion> served;
   for (const auto& kind : compiled.all()) {
-    if (kind->group == kUnregisteredGroup) continue;
+    if (kind->group == kAuditGroup && state.fold_version() < kAuditGroupFoldVersion) continue;
     served.try_emplace(kind->version + "." + kind->group, ServedVersion{kind->group, kind->version, kind->builtin});
   }
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {

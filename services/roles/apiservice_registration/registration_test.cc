@@ -34,6 +34,17 @@ TEST(ApiServiceRegistration, WhatIsServedIsRegisteredInOneDecision) {
   EXPECT_EQ(policies["status"]["conditions"][0]["type"].str(), "Available");
 }
 
+TEST(ApiServiceRegistration, TheAuditGroupIsRegisteredFromFoldVersion8On) {
+  const ObjectKey audit{kApiServices, "", "v1.audit.shiplog.io"};
+  History history;
+  history.accept({FoldVersionActivated{7}});
+  history.settle(decided, {});
+  EXPECT_EQ(history.state().find(audit), nullptr);
+  history.accept({FoldVersionActivated{8}});
+  EXPECT_EQ(history.settle(decided, {}), 1);
+  EXPECT_EQ(history.state().value_of(audit)["spec"]["group"].str(), "audit.shiplog.io");
+}
+
 TEST(ApiServiceRegistration, ADefinitionBringsItsVersionsAndTakesThemWithIt) {
   History history;
   history.settle(decided, {});

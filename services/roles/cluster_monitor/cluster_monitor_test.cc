@@ -95,6 +95,24 @@ TEST(ClusterMonitor, ARenewedLeaseIsASignOfLife_1_13_3) {
   EXPECT_EQ(monitor.looks(after(80), lease("2026-01-02T12:00:39.000000Z")), kStopped);
 }
 
+TEST(ClusterMonitor, ItsPeriodsAreOptions_1_13_1) {
+  const Periods periods{.monitor = Millis{2'000}, .grace = Millis{20'000}, .startup_grace = Millis{90'000}};
+  const auto unknown_at = [&](const Value& object, int64_t seconds) {
+    History history;
+    history.put(kPull, object);
+    const auto seen = observed(std::nullopt, signs_of(*history.state().cluster("m1"), {}), after(0));
+    const auto decided = decide(history.state(), kPull, after(seconds), seen, periods).value();
+    if (const auto* later = std::get_if<LookAgain>(&decided)) {
+      EXPECT_EQ((later->at - after(seconds)).value, 2'000);
+    }
+    return std::holds_alternative<Decision>(decided);
+  };
+  EXPECT_FALSE(unknown_at(cluster("Pull", "True"), 20));
+  EXPECT_TRUE(unknown_at(cluster("Pull", "True"), 21));
+  EXPECT_FALSE(unknown_at(cluster("Pull", ""), 90));
+  EXPECT_TRUE(unknown_at(cluster("Pull", ""), 91));
+}
+
 TEST(ClusterMonitor, ALeaseThatGoesBackIsNone) {
   Monitor monitor{cluster("Pull", "True")};
   monitor.looks(after(0), lease("2026-01-02T12:00:30.000000Z"));

@@ -13,11 +13,11 @@ bool is_monitored(const Cluster* cluster) { return cluster != nullptr && cluster
 
 /// A cluster of which nothing was ever posted has its time from the creation on; a Lease that is renewed shows that the
 /// agent lives (1.13.5).
-UtcMillis alive_until(const Value& object, const AgentHeartbeat& heartbeat) {
-  if (heartbeat.signs.ready) return heartbeat.seen + kGracePeriod;
+UtcMillis alive_until(const Value& object, const AgentHeartbeat& heartbeat, const Periods& periods) {
+  if (heartbeat.signs.ready) return heartbeat.seen + periods.grace;
   const auto created = parse_rfc3339(object["metadata"]["creationTimestamp"].as_string());
-  if (heartbeat.renewed || !created) return heartbeat.seen + kStartupGracePeriod;
-  return created.value() + kStartupGracePeriod;
+  if (heartbeat.renewed || !created) return heartbeat.seen + periods.startup_grace;
+  return created.value() + periods.startup_grace;
 }
 
 }  // namespace
@@ -38,12 +38,13 @@ AgentHeartbeat observed(const std::optional<AgentHeartbeat>& before, Signs signs
   return {std::move(signs), renewed || posted ? now : before->seen, renewed || before->renewed};
 }
 
-Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const AgentHeartbeat& heartbeat) {
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const AgentHeartbeat& heartbeat,
+                       const Periods& periods) {
   const Cluster* cluster = key.type == type::kCluster ? state.cluster(key.name) : nullptr;
   if (!is_monitored(cluster)) return Nothing{};
-  const UtcMillis look_again = now + kMonitorPeriod;
+  const UtcMillis look_again = now + periods.monitor;
   const Cluster::Condition* ready = cluster->condition(kReady);
-  const bool silent = now > alive_until(state.value_of(key), heartbeat);
+  const bool silent = now > alive_until(state.value_of(key), heartbeat, periods);
   if (!silent || (ready != nullptr && ready->status == "Unknown")) return LookAgain{look_again};
   Decision decision;
   decision.events.push_back(ready == nullptr

@@ -8,10 +8,12 @@
 
 namespace shiplog::cluster_monitor {
 
-/// As upstream's --cluster-monitor-period, --cluster-monitor-grace-period and --cluster-startup-grace-period.
-inline constexpr Millis kMonitorPeriod{5'000};
-inline constexpr Millis kGracePeriod{40'000};
-inline constexpr Millis kStartupGracePeriod{60'000};
+/// Upstream's options, with its defaults.
+struct Periods {
+  Millis monitor{5'000};         ///< --cluster-monitor-period
+  Millis grace{40'000};          ///< --cluster-monitor-grace-period
+  Millis startup_grace{60'000};  ///< --cluster-startup-grace-period
+};
 
 /// What shows that an agent lives, as it is now.
 struct Signs {
@@ -42,6 +44,9 @@ AgentHeartbeat observed(const std::optional<AgentHeartbeat>& before, Signs signs
 ///
 ///   agent posts status or renews its Lease ──► probe time moves forward
 ///   no sign for 40 s (60 s after the creation, if there never was a status) ──► Ready=Unknown ──agent posts──► True
-Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const AgentHeartbeat& heartbeat);
+///
+/// The times are those of `periods` by default.
+Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now, const AgentHeartbeat& heartbeat,
+                       const Periods& periods = {});
 
 }  // namespace shiplog::cluster_monitor

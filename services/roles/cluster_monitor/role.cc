@@ -18,7 +18,8 @@ constexpr const char* kClusterNamespace = "karmada-cluster";
 
 class ClusterMonitorRole final : public Role {
  public:
-  explicit ClusterMonitorRole(const Replica& ephemera) : ephemera_{ephemera} {}
+  ClusterMonitorRole(const Replica& ephemera, const cluster_monitor::Periods& periods)
+      : ephemera_{ephemera}, periods_{periods} {}
 
   std::string_view name() const override { return "cluster-monitor"; }
 
@@ -50,20 +51,21 @@ class ClusterMonitorRole final : public Role {
       if (const auto known = heartbeats_.find(key.name); known != heartbeats_.end()) before = known->second;
       AgentHeartbeat& heartbeat = heartbeats_[key.name];
       heartbeat = cluster_monitor::observed(before, cluster_monitor::signs_of(*monitored, lease), now);
-      return cluster_monitor::decide(state, key, now, heartbeat);
+      return cluster_monitor::decide(state, key, now, heartbeat, periods_);
     };
     follow(decide, task, {.recomputable = false});
   }
 
  private:
   const Replica& ephemera_;
+  const cluster_monitor::Periods periods_;
   std::map<std::string, AgentHeartbeat> heartbeats_;
 };
 
 }  // namespace
 
-std::unique_ptr<Role> make_cluster_monitor_role(const Replica& ephemera) {
-  return std::make_unique<ClusterMonitorRole>(ephemera);
+std::unique_ptr<Role> make_cluster_monitor_role(const Replica& ephemera, const cluster_monitor::Periods& periods) {
+  return std::make_unique<ClusterMonitorRole>(ephemera, periods);
 }
 
 }  // namespace shiplog

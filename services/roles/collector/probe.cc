@@ -131,6 +131,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
     const Cluster* cluster = state.cluster(name_);
     if (cluster == nullptr) return task_->done();
     const ObjectKey& key = task_->key();
+    if (const std::string* other = joined_ ? registered_as(state) : nullptr) {
+      health_ = {"False", "MemberRegistered", "the member is registered as the cluster " + *other};
+      joined_ = collected_ = false;
+    }
     std::vector<Event> events;
     if (joined_) events.push_back(ClusterJoined{key, id_});
     const auto condition = [&](const char* type, const Health& now) {
@@ -167,6 +171,14 @@ class Probe : public std::enable_shared_from_this<Probe> {
     task_->append_observation({std::move(events), {}}, [task = task_, every = every_](Result<Revision> appended) {
       appended ? task->done(every) : task->retry(appended.error());
     });
+  }
+
+  /// The other Cluster of this member, which is registered once (1.3.2); nullptr: there is none.
+  const std::string* registered_as(const State& state) const {
+    for (const auto& [name, cluster] : state.clusters()) {
+      if (name != name_ && !id_.empty() && cluster.id == id_) return &name;
+    }
+    return nullptr;
   }
 
   /// CL-19.
