@@ -365,6 +365,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     return response;
   };
   http.on_trouble = [](const HttpPeer& peer, const Error& error) {
+    if (error.code == ErrorCode::kBadRequest) {
+      // Before it is known who sends it: the log is the record of such a request (docs/security.md, Denied requests).
+      return log::info("http.refused", {log::kv("peer", peer.address), log::kv("user", peer.common_name),
+                                        log::kv("reason", error.message)});
+    }
     log::debug("http.trouble", {log::kv("peer", peer.address), log::kv("reason", error.message)});
   };
   SHIPLOG_TRY(impl->http, HttpServer::start(http, [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {

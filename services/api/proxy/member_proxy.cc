@@ -219,13 +219,19 @@ void MemberProxy::find_cluster(const CallPtr& call, HttpRequest request) {
 }
 
 void MemberProxy::record(const CallPtr& call, int status, std::function<void(Result<void>)> then) {
-  if (!call->proxied.changes) return then(ok());
+  // What the member does not permit is a denied request, also if it only reads.
+  const bool denied = status == 401 || status == 403;
+  if (!call->proxied.changes && !denied) return then(ok());
   record_proxied(*server_, *call->context, call->proxied, status, std::move(then));
 }
 
 /// The member may have carried out a change all the same.
 void MemberProxy::unreached(const CallPtr& call, const Error& error) {
   const Error shown = unreachable(call->proxied.cluster, error);
+  if (!call->context->writer->closed()) {
+    log::info("proxy.member_failed", {log::kv("cluster", call->proxied.cluster),
+                                      log::kv("user", call->context->user.name), log::kv("reason", error.message)});
+  }
   record(call, http_status(shown.code), [call, shown](const Result<void>& recorded) {
     const StatusDetails subject = subject_of(call->proxied.cluster);
     if (!recorded) return fail(*call->context, recorded.error(), subject);
