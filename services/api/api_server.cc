@@ -9,6 +9,7 @@
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/sqlite/connection.h"
+#include "services/api/aggregation/aggregation.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/rbac/tunnel_access.h"
 #include "services/api/auth/token_signer.h"
@@ -96,6 +97,12 @@ void ApiServer::Impl::copy_metrics() const {
   refused.with({}).set_total(stats.refused);
   denied.with({}).set_total(server->denials->counted());
   running_watches.with({}).set(static_cast<double>(watches->count()));
+  if (server->options.aggregation == nullptr) return;
+  // Those of APIServices that were deleted.
+  const auto elsewhere = server->options.aggregation->current();
+  metrics::retain_series("apiservice", [&](std::string_view name) {
+    return std::ranges::any_of(elsewhere->versions, [&](const AggregatedVersion& one) { return one.api.name == name; });
+  });
 }
 
 bool ApiServer::Impl::open_to_all(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
@@ -340,8 +347,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     const auto self = weak.lock();
     return self == nullptr || self->serve_path(context);
   };
-  reads.forward = [server = impl->server.get()](const RequestContextPtr& context, const AggregatedVersion& version) {
-    forward_request(server->shared_from_this(), context, version);
+  reads.forward = [server = impl->server.get()](RequestContext&& draft, const AggregatedVersion& version) {
+    forward_request(server->shared_from_this(), std::move(draft), version);
   };
   reads.read = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_read(server->shared_from_this(), context);
@@ -351,7 +358,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
       if (const auto self = weak.lock()) self->serve_as(std::move(request), std::move(writer), user);
     };
     const auto proxy = std::make_shared<MemberProxy>(impl->server, std::move(here));
-    reads.proxy = [proxy](const RequestContextPtr& context) { proxy->serve(context); };
+    reads.proxy = [proxy](RequestContext&& draft) { proxy->serve(std::move(draft)); };
   }
   reads.pod_action = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_pod_action(server->shared_from_this(), context);
@@ -365,6 +372,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     return response;
   };
   http.on_trouble = [](const HttpPeer& peer, const Error& error) {
+    if (error.code == ErrorCode::kBadRequest) {
+      // Before it is known who sends it: the log is the record of such a request (docs/security.md, Denied requests).
+      return log::info("http.refused", {log::kv("peer", peer.address), log::kv("user", peer.common_name),
+                                        log::kv("reason", error.message)});
+    }
     log::debug("http.trouble", {log::kv("peer", peer.address), log::kv("reason", error.message)});
   };
   SHIPLOG_TRY(impl->http, HttpServer::start(http, [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer) {

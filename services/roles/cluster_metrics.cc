@@ -106,8 +106,10 @@ void ClusterMetrics::remove_series_of_deleted_clusters() {
     const std::lock_guard lock{mutex_};
     hosts = hosts_;
   }
-  metrics::retain_series("member_cluster",
-                         [&](std::string_view cluster) { return hosts.contains(std::string{cluster}); });
+  // "*" is no cluster: it stands for requests to all of them through the cluster proxy.
+  metrics::retain_series("member_cluster", [&](std::string_view cluster) {
+    return cluster == "*" || hosts.contains(std::string{cluster});
+  });
   metrics::retain_series("host", [&](std::string_view host) {
     return std::ranges::any_of(hosts, [&](const auto& cluster) { return cluster.second == host; });
   });

@@ -95,10 +95,14 @@ class ProxiedMember : public ::testing::Test {
     const size_t at = status.find(field);
     return at == std::string::npos ? 0 : std::stoll(status.substr(at + field.size()));
   }
-  void expect_refusal_audited(const std::string& user) {
+  /// So many refused requests of the user are in the audit trail.
+  void expect_refusals_audited(const std::string& user, size_t count) {
+    size_t found = 0;
     EXPECT_TRUE(eventually([&] {
-      return fleet_.shiplogctl({"audit", "--refused", "--user", user}).says(user);
-    })) << user;
+      found = fleet_.api().get("/shiplog/v1/audit?refused=true&user=" + user).json["items"].size();
+      return found == count;
+    })) << user
+        << ": " << found << " instead of " << count;
   }
 
   Fleet fleet_;
@@ -150,8 +154,8 @@ TEST_F(ProxiedMember, IsOutOfReachWithoutPermissionForThisCluster) {
   EXPECT_EQ(as("bob", "POST", kClusters + "m1/proxy/api/v1/namespaces").status, 403);
   EXPECT_TRUE(second.requests().empty());
   EXPECT_EQ(first.requests().size(), 1U);
-  expect_refusal_audited("ann");
-  expect_refusal_audited("bob");
+  expect_refusals_audited("ann", 4);
+  expect_refusals_audited("bob", 1);
 }
 
 TEST_F(ProxiedMember, ImpersonationNeedsPermissionHere) {
@@ -179,7 +183,7 @@ TEST_F(ProxiedMember, ImpersonationNeedsPermissionHere) {
       call({{"Impersonate-User", "system:serviceaccount:default:robot"}, {"Impersonate-Group", "system:masters"}}),
       403);
   EXPECT_EQ(member.requests().size(), 1U);
-  expect_refusal_audited("system:serviceaccount:default:robot");
+  expect_refusals_audited("system:serviceaccount:default:robot", 2);
 }
 
 TEST_F(ProxiedMember, PathsThatCouldLeaveItAreRefusedAndAudited) {
@@ -193,7 +197,7 @@ TEST_F(ProxiedMember, PathsThatCouldLeaveItAreRefusedAndAudited) {
   EXPECT_TRUE(member.requests().empty());
   EXPECT_EQ(as("ann", "GET", kClusters + "m1/proxy//api//v1").status, 200);
   EXPECT_EQ(member.requests()[0].target, "/k8s/clusters/c-1/api/v1");
-  expect_refusal_audited("ann");
+  expect_refusals_audited("ann", 5);
 }
 
 TEST_F(ProxiedMember, ThatNeverAnswersDelaysNoOther) {
@@ -222,6 +226,114 @@ TEST_F(ProxiedMember, ThatNeverAnswersDelaysNoOther) {
   EXPECT_EQ(refused, 30) << "all others are still waiting for the frozen member";
   const std::lock_guard lock{mutex};
   kept.clear();
+}
+
+// 401, 403: what a member answers is a denied request here, whatever the method.
+TEST_F(ProxiedMember, ReadsThatItDoesNotPermitAreAudited) {
+  const ScriptedMember member{[](const HttpRequest& request, const WriterPtr& writer) {
+    writer->send({request.path == "/api" ? 200 : 403, {{"Content-Type", "application/json"}}, "{}"});
+  }};
+  add("m1", member.url());
+  permit("ann", "m1");
+  EXPECT_EQ(as("ann", "GET", kClusters + "m1/proxy/api").status, 200);
+  EXPECT_EQ(as("ann", "GET", kClusters + "m1/proxy/api/v1/namespaces/kube-system/secrets").status, 403);
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.shiplogctl({"audit", "--refused", "--user", "ann"})
+        .says("the member answered GET /api/v1/namespaces/kube-system/secrets with HTTP status 403");
+  })) << fleet_.shiplogctl({"audit", "--user", "ann"});
+  EXPECT_EQ(fleet_.api().get("/shiplog/v1/audit?user=ann").json["items"].size(), 1U) << "permitted reads are not";
+}
+
+TEST_F(ProxiedMember, IdentitiesInAWrongFormAreRefusedAndAudited) {
+  const ScriptedMember member;
+  add("m1", member.url());
+  const auto with = [&](const HttpHeaders& headers) {
+    return fleet_.api().call("GET", kClusters + "m1/proxy/api", "", headers).status;
+  };
+  EXPECT_EQ(with({{"Impersonate-Group", "system:masters"}}), 400) << "a group without a user";
+  EXPECT_EQ(with({{"Impersonate-User", "ann"}, {"Impersonate-Users", "root"}}), 400) << "there is no such header";
+  EXPECT_TRUE(member.requests().empty());
+  const auto audited = [&](const std::string& words) {
+    return eventually([&] {
+      return fleet_.shiplogctl({"audit", "--refused", "--user", "kubernetes-admin"}).says(words);
+    });
+  };
+  EXPECT_TRUE(audited("without impersonating a user name"));
+  EXPECT_TRUE(audited("the header Impersonate-Users is not known"));
+}
+
+class ProxiedMemberWithLog : public ProxiedMember {
+ protected:
+  void SetUp() override { fleet_.serve(); }
+
+  /// Sends these bytes over TLS with the administrator's certificate. What comes back until the server closes.
+  std::string send_raw(const std::string& bytes) {
+    const std::string url = fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"});
+    const std::string pki = fleet_.path("plane/pki");
+    const Ran ran = run({"openssl", "s_client", "-quiet", "-connect", url.substr(url.rfind('/') + 1), "-cert",
+                         pki + "/admin.crt", "-key", pki + "/admin.key", "-CAfile", pki + "/ca.crt"},
+                        {}, bytes, kPatience);
+    return ran.out;
+  }
+  bool logged(const std::string& words) {
+    return eventually([&] { return read_file(fleet_.path("plane.log")).find(words) != std::string::npos; });
+  }
+};
+
+size_t count_of(const std::string& text, const std::string& words) {
+  size_t count = 0;
+  for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(ProxiedMemberWithLog, GetsNoRequestThatIsHiddenInAnotherOne) {
+  const ScriptedMember member;
+  add("m1", member.url());
+  const std::string to = kClusters + "m1/proxy/api/v1/namespaces/default/pods";
+  const std::string hidden = "GET " + kClusters + "m1/proxy/hidden HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  const std::vector<std::string> headers = {
+      "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+      "Content-Length: 5\r\nContent-Length: 500\r\n",
+      "Content-Length: +5\r\n",
+      "Transfer-Encoding : chunked\r\n",
+      "Transfer-Encoding: xchunked\r\n",
+      "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+      "Host: b\r\n",
+      "X-Note: a\rImpersonate-User: root\r\n",
+      "X-Note: a\nImpersonate-User: root\r\n",
+      "Impersonate-User\t: root\r\n",
+  };
+  for (const std::string& each : headers) {
+    SCOPED_TRACE(each);
+    const std::string answer =
+        send_raw("POST " + to + " HTTP/1.1\r\nHost: a\r\n" + each + "\r\n" + "0\r\n\r\n" + hidden);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ") || answer.starts_with("HTTP/1.1 501 ")) << answer;
+    EXPECT_EQ(count_of(answer, "HTTP/1.1 "), 1U) << answer;
+  }
+  EXPECT_TRUE(member.requests().empty());
+  EXPECT_TRUE(eventually([&] {
+    return count_of(read_file(fleet_.path("plane.log")), "event=http.refused peer=127.0.0.1 user=kubernetes-admin") ==
+           headers.size();
+  })) << fleet_.log_tail("plane");
+}
+
+TEST_F(ProxiedMemberWithLog, GetsNoHeadersFromFoldedLinesAndTrailers) {
+  const ScriptedMember member;
+  add("m1", member.url());
+  const std::string to = " " + kClusters + "m1/proxy/api HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
+  const std::string folded = send_raw("GET" + to + "X-Note: a\r\n Impersonate-User: root\r\n\r\n");
+  const std::string trailed =
+      send_raw("POST" + to + "Transfer-Encoding: chunked\r\nTrailer: Impersonate-User\r\n\r\n2\r\n{}\r\n0\r\n" +
+               "Impersonate-User: root\r\nX-Remote-User: root\r\n\r\n");
+  EXPECT_THAT(folded, HasSubstr("HTTP/1.1 200 "));
+  EXPECT_THAT(trailed, HasSubstr("HTTP/1.1 200 "));
+  ASSERT_EQ(member.requests().size(), 2U);
+  for (const HttpRequest& got : member.requests()) {
+    EXPECT_THAT(values_of(got.headers, "Impersonate-User"), ElementsAre("kubernetes-admin"));
+    EXPECT_THAT(values_of(got.headers, "X-Remote-User"), ElementsAre());
+    EXPECT_THAT(values_of(got.headers, "Trailer"), ElementsAre());
+  }
+  EXPECT_EQ(member.requests()[1].body, "{}");
 }
 
 void pour(const WriterPtr& writer, const std::shared_ptr<std::atomic<size_t>>& poured) {
@@ -257,6 +369,32 @@ TEST_F(ProxiedMember, ThatNeverStopsFillsNoMemory) {
   EXPECT_TRUE(eventually([&] { return std::exchange(last, poured->load()) == poured->load(); })) << "it is slowed down";
   EXPECT_LT(memory_kb("VmHWM:") - before, kMostGrowthKb);
   for (const auto& stream : streams) stream->cancel();
+}
+
+TEST_F(ProxiedMemberWithLog, WithEndlessHeadersOrListsIsGivenUpAndInTheLog) {
+  const testing::TestProxy header{{.refusal = "HTTP/1.1 200 OK\r\nX-Note: " + std::string(1 << 20, 'x')}};
+  const auto poured = std::make_shared<std::atomic<size_t>>(0);
+  const ScriptedMember list{[poured](const HttpRequest&, const WriterPtr& writer) {
+    writer->start(200, {{"Content-Type", "application/json"}});
+    pour(writer, poured);
+  }};
+  const ScriptedMember healthy{[](const HttpRequest&, const WriterPtr& writer) {
+    writer->send({200, {{"Content-Type", "application/json"}}, R"({"kind":"PodList","items":[{"kind":"Pod"}]})"});
+  }};
+  add("header", "http://127.0.0.1:" + std::to_string(header.port()));
+  add("list", list.url());
+  add("healthy", healthy.url());
+  const Answer one = fleet_.api().get(kClusters + "header/proxy/api/v1/pods");
+  EXPECT_EQ(one.status, 503) << one;
+  EXPECT_THAT(one.message(), HasSubstr("cluster header cannot be reached"));
+  EXPECT_TRUE(logged("event=proxy.member_failed cluster=header user=kubernetes-admin reason="))
+      << fleet_.log_tail("plane");
+  const Answer all = fleet_.api().get(kClusters + "*/proxy/api/v1/pods");
+  EXPECT_EQ(all.status, 200) << all;
+  EXPECT_EQ(all.json["items"].size(), 1U) << all;
+  for (const char* name : {"header", "list"}) {
+    EXPECT_TRUE(logged(std::string{"event=proxy.cluster_left_out cluster="} + name)) << fleet_.log_tail("plane");
+  }
 }
 
 TEST_F(ProxiedMember, ThatSendsGarbageOrIsGoneIs503WithTheCause) {

@@ -32,16 +32,20 @@ class Clients : public ::testing::Test {
     for (const std::string& member : members) fleet_.join(member);
     fleet_is_up_ = true;
   }
+  Fleet& fleet() { return fleet_; }
   std::string kubeconfig(const std::string& process) const { return fleet_.kubeconfig(process); }
+  Environment environment() const {
+    return {{"HOME", fleet_.path("home")},
+            {"KUBECONFIG", fleet_.kubeconfig("plane")},
+            {"MEMBER", "member1"},
+            {"TMPDIR", fleet_.temporary()}};
+  }
   void run_session(std::vector<std::string> command, const Environment& extra = {}) {
     if (!fleet_is_up_) start({"member1"});
     ASSERT_FALSE(HasFailure());
-    Environment environment{{"HOME", fleet_.path("home")},
-                            {"KUBECONFIG", fleet_.kubeconfig("plane")},
-                            {"MEMBER", "member1"},
-                            {"TMPDIR", fleet_.temporary()}};
-    environment.insert(extra.begin(), extra.end());
-    const Ran ran = run(command, environment, "", std::chrono::minutes{5});
+    Environment variables = environment();
+    variables.insert(extra.begin(), extra.end());
+    const Ran ran = run(command, variables, "", std::chrono::minutes{5});
     EXPECT_TRUE(ran.ok()) << ran;
     // The last output of the script: a script that stops early without an error has not completed.
     EXPECT_TRUE(ran.says(": done")) << ran;
@@ -126,6 +130,68 @@ TEST_F(Clients, GoSessionSucceeds) {
   const std::string session = kInstalled + "/go/session";
   SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go and controller-runtime");
   run_session({session});
+}
+
+/// The impersonator of a member may act as the administrator of the control plane.
+constexpr const char* kActsAsAdmin = R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: test-impersonator}
+rules:
+- {apiGroups: [""], resources: [users, groups], verbs: [impersonate]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: test-impersonator}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: test-impersonator}
+subjects: [{kind: ServiceAccount, name: karmada-impersonator, namespace: karmada-cluster}]
+)";
+
+std::string colored(const std::string& name, const std::string& colour) {
+  return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name +
+         ", namespace: default}\ndata: {colour: " + colour + "}\n";
+}
+
+TEST_F(Clients, GoInformersFollowAMemberThroughTheClusterProxy) {
+  const std::string session = kInstalled + "/go/session";
+  SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go and controller-runtime");
+  start({"member1"});
+  const auto in_member = [&](const std::vector<std::string>& words, const std::string& input = {}) {
+    fleet().kubectl_ok(words, input, "member1");
+  };
+  in_member({"apply", "-f", "-"}, kActsAsAdmin);
+  in_member({"apply", "-f", "-"}, colored("first", "red"));
+  const std::string log = fleet().path("informers.log");
+  Process informers{{session, "proxied"}, environment(), log};
+  const auto sees = [&](const std::string& what) {
+    return eventually([&] { return read_file(log).find("go: " + what + "\n") != std::string::npos; });
+  };
+  ASSERT_TRUE(sees("the caches are filled")) << read_file(log);
+  EXPECT_TRUE(sees("added configmap first red")) << read_file(log);
+  in_member({"apply", "-f", "-"}, colored("second", "red"));
+  EXPECT_TRUE(sees("added configmap second red")) << read_file(log);
+  in_member({"apply", "-f", "-"}, colored("second", "blue"));
+  EXPECT_TRUE(sees("changed configmap second blue")) << read_file(log);
+  in_member({"delete", "configmap", "second"});
+  EXPECT_TRUE(sees("deleted configmap second blue")) << read_file(log);
+  in_member({"create", "deployment", "web", "--image=nginx", "--replicas=2"});
+  EXPECT_TRUE(sees("added deployment web 2")) << read_file(log);
+  in_member({"scale", "deployment", "web", "--replicas=3"});
+  EXPECT_TRUE(sees("changed deployment web 3")) << read_file(log);
+
+  // Restarted, a trial member keeps its identity only: its objects are gone, and its versions begin anew.
+  std::string address =
+      fleet().kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "member1");
+  fleet().kill("member1");
+  fleet().member("member1", {"--listen=" + address.substr(address.rfind('/') + 1)});
+  in_member({"apply", "-f", "-"}, kActsAsAdmin);
+  EXPECT_TRUE(sees("deleted configmap first red")) << read_file(log);
+  EXPECT_TRUE(sees("deleted deployment web 3")) << read_file(log);
+  in_member({"apply", "-f", "-"}, colored("third", "green"));
+  EXPECT_TRUE(sees("added configmap third green")) << read_file(log);
+  in_member({"apply", "-f", "-"}, colored("the-end", "black"));
+  EXPECT_TRUE(sees("done")) << read_file(log);
+  EXPECT_TRUE(eventually([&] { return !informers.running(); }));
 }
 
 TEST_F(Clients, KarmadactlSessionSucceeds) {

@@ -281,10 +281,43 @@ TEST_F(Agent, ItsIdentityReachesNothingOfOtherClusters) {
   const Answer admins = fleet_.api().call("GET", "/shiplog/v1/tunnels/p1", {},
                                           {{"Connection", "Upgrade"}, {"Upgrade", "shiplog-tunnel"}});
   EXPECT_EQ(admins.status, 403) << "not even an administrator's";
-  EXPECT_TRUE(eventually([&] {
-    const std::string audit = fleet_.api().get("/shiplog/v1/audit?user=system:karmada:agent:p2&refused=true").body;
-    return audit.find("works") != std::string::npos && audit.find("system:karmada:agent:p2") != std::string::npos;
-  }));
+  const auto audited = [&](const std::string& user, const std::string& words) {
+    return eventually([&] {
+      return fleet_.api().get("/shiplog/v1/audit?refused=true&user=" + user).body.find(words) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(audited("system:karmada:agent:p2", "\"works"));
+  EXPECT_TRUE(audited("system:karmada:agent:p2", "/shiplog/v1/tunnels/p1"));
+  EXPECT_TRUE(audited("kubernetes-admin", "/shiplog/v1/tunnels/p1"));
+}
+
+// Also if a role permits agents all proxies.
+TEST_F(Agent, ItsIdentityReachesNoOtherMember) {
+  fleet_.kubectl_ok({"create", "clusterrole", "proxies", "--verb=*", "--resource=clusters.cluster.karmada.io/proxy"});
+  fleet_.kubectl_ok(
+      {"create", "clusterrolebinding", "proxies", "--clusterrole=proxies", "--group=system:karmada:agents"});
+  fleet_.join("m1");
+  const ApiClient agent = fleet_.api("agent-p1");
+  const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
+  const std::string secrets = "/proxy/api/v1/namespaces/kube-system/secrets";
+  for (const char* cluster : {"m1", "*", "none"}) {
+    for (const char* method : {"GET", "POST", "DELETE"}) {
+      const Answer refused = agent.call(method, clusters + cluster + secrets, "{}");
+      EXPECT_EQ(refused.status, 403) << method << " " << cluster << ": " << refused;
+      EXPECT_NE(refused.message().find("only to what belongs to its own cluster, which is p1"), std::string::npos);
+    }
+  }
+  for (const char* verb : {"get", "create", "delete"}) {
+    EXPECT_TRUE(eventually([&] {
+      const Value audit = fleet_.api().get("/shiplog/v1/audit?refused=true&user=system:karmada:agent:p1").json;
+      for (const Value& entry : audit["items"].items()) {
+        if (entry["verb"].as_string() == verb && entry["path"].str() == clusters + "m1" + secrets) return true;
+      }
+      return false;
+    })) << verb
+        << "\n"
+        << fleet_.api().get("/shiplog/v1/audit?user=system:karmada:agent:p1").body;
+  }
 }
 
 TEST_F(Agent, TheClusterProxyReachesTheMemberThroughItsTunnel) {

@@ -173,6 +173,26 @@ spec:
       [&] { return fleet_.api("member1").get("/apis/apps/v1/namespaces/default/deployments/stays").status == 200; }));
   fleet_.kubectl_ok({"patch", "cluster", "member1", "--type=merge", "-p",
                      R"({"spec":{"taints":[{"key":"fire","effect":"NoExecute"}]}})"});
+  // Through the cluster proxy, through a tunnel, and for a server that there is not.
+  fleet_.join_pull("member3");
+  EXPECT_EQ(api.get("/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy/version").status / 100, 2);
+  apply(R"(apiVersion: v1
+kind: Service
+metadata: {name: gone}
+spec: {type: ExternalName, externalName: localhost}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.gone.example.com}
+spec:
+  group: gone.example.com
+  version: v1
+  groupPriorityMinimum: 100
+  versionPriority: 10
+  insecureSkipTLSVerify: true
+  service: {namespace: default, name: gone, port: 1}
+)");
+  EXPECT_TRUE(eventually([&] { return api.get("/apis/gone.example.com/v1/things").status == 503; }));
 
   const FamilyTexts promised = documented();
   ASSERT_GT(promised.size(), 70U);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -115,12 +117,14 @@ std::string Fleet::kubectl_ok(std::vector<std::string> words, const std::string&
   return ran.out;
 }
 
-Process& Fleet::kubectl_beside(std::vector<std::string> words) {
+Process& Fleet::kubectl_beside(std::vector<std::string> words, const std::string& process, const Environment& extra) {
   const std::string name = "kubectl-" + std::to_string(processes_.size());
-  auto& process = processes_[name];
-  process = std::make_unique<Process>(joined({"kubectl", "--cache-dir=" + path("cache-plane")}, words),
-                                      user_environment("plane"), path(name + ".log"));
-  return *process;
+  Environment environment = user_environment(process);
+  environment.insert(extra.begin(), extra.end());
+  auto& beside = processes_[name];
+  beside = std::make_unique<Process>(joined({"kubectl", "--cache-dir=" + path("cache-" + process)}, words), environment,
+                                     path(name + ".log"));
+  return *beside;
 }
 
 Ran Fleet::shiplogctl(std::vector<std::string> words, const std::string& process) {
@@ -136,6 +140,21 @@ std::string Fleet::shiplogctl_ok(std::vector<std::string> words, const std::stri
 void Fleet::join(const std::string& name, std::vector<std::string> options) {
   member(name, std::move(options));
   shiplogctl_ok({"join", name, "--cluster-kubeconfig", kubeconfig(name)});
+}
+
+void Fleet::join_pull(const std::string& name, std::vector<std::string> agent_options) {
+  member(name);
+  std::istringstream printed{shiplogctl_ok({"token", "create", "--print-register-command"})};
+  std::vector<std::string> words{std::istream_iterator<std::string>{printed}, {}};
+  if (!words.empty()) words.erase(words.begin());  // the program
+  words.push_back("--cluster-name=" + name);
+  words.push_back("--agent-kubeconfig-out=" + kubeconfig("agent-" + name));
+  shiplogctl_ok(words, name);
+  agent(name, std::move(agent_options));
+  const bool ready = eventually([&] {
+    return kubectl({"wait", "--for=condition=Ready", "cluster/" + name, "--timeout=10s"}).ok();
+  });
+  if (!ready) ADD_FAILURE() << name << " does not become ready\n" << log_tail("agent-" + name);
 }
 
 void expect_placed(const ApiClient& api, const std::string& deployment, const std::string& clusters) {

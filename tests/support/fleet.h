@@ -49,12 +49,16 @@ class Fleet {
   std::string kubectl_ok(std::vector<std::string> words, const std::string& input = {},
                          const std::string& process = "plane");
   /// kubectl that goes on beside the test (get -w); what it prints is in its log.
-  Process& kubectl_beside(std::vector<std::string> words);
+  Process& kubectl_beside(std::vector<std::string> words, const std::string& process = "plane",
+                          const Environment& extra = {});
   Ran shiplogctl(std::vector<std::string> words, const std::string& process = "plane");
   std::string shiplogctl_ok(std::vector<std::string> words, const std::string& process = "plane");
 
   /// Starts a member and joins it under its name; waits until it is ready.
   void join(const std::string& name, std::vector<std::string> options = {});
+  /// Starts a member, registers it as a pull member under its name, and starts its agent with these options; waits
+  /// until it is ready.
+  void join_pull(const std::string& name, std::vector<std::string> agent_options = {});
   ApiClient api(const std::string& process = "plane") const { return ApiClient{kubeconfig(process)}; }
 
  private:

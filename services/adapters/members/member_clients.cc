@@ -112,6 +112,11 @@ bool MemberClients::ready(const std::string& cluster) const {
   return found != members_.end() && found->second.client != nullptr;
 }
 
+bool MemberClients::knows(const std::string& cluster) const {
+  const std::lock_guard lock{mutex_};
+  return members_.contains(cluster);
+}
+
 std::vector<std::string> MemberClients::names() const {
   const std::lock_guard lock{mutex_};
   std::vector<std::string> names;

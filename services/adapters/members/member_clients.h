@@ -52,6 +52,8 @@ class MemberClients final : public Observer {
   Result<Borrowed> borrow(const std::string& cluster, Use use);
   /// borrow() opens nothing now, and so does not block.
   bool ready(const std::string& cluster) const;
+  /// There is such a cluster, as last folded.
+  bool knows(const std::string& cluster) const;
   /// That is active in the journal, as last folded.
   uint32_t fold_version() const { return fold_version_.load(std::memory_order_relaxed); }
   /// Of all clusters, sorted.

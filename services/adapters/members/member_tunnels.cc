@@ -25,6 +25,13 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
     std::map<uint64_t, std::shared_ptr<WaitingTunnel>> tunnels;  // the newest last
     std::deque<Waiter> waiters;
     UtcMillis last_seen;
+    /// Each stream that was offered holds a reference until it is dropped, whether it waits or is in use.
+    std::shared_ptr<int> open = std::make_shared<int>(0);
+
+    size_t in_use() const {
+      const size_t streams = static_cast<size_t>(open.use_count()) - 1;
+      return streams - std::min(streams, tunnels.size());
+    }
   };
 
   explicit Shared(Options an_options) : options{std::move(an_options)} {}
@@ -81,6 +88,7 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
     {
       const std::lock_guard lock{mutex};
       number = ++numbers;
+      stream = counted(std::move(stream), clusters[cluster].open);
     }
     auto tunnel = WaitingTunnel::start(
         options.io, std::move(stream),
@@ -106,6 +114,25 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
     if (!waits) tunnel->close();
   }
 
+  /// The stream, which holds a reference of `open` as long as it exists.
+  static std::shared_ptr<ByteStream> counted(std::shared_ptr<ByteStream> stream, std::shared_ptr<int> open) {
+    auto both = std::make_shared<std::pair<std::shared_ptr<int>, std::shared_ptr<ByteStream>>>(std::move(open),
+                                                                                               std::move(stream));
+    return {both, both->second.get()};
+  }
+
+  /// The series of clusters that were deleted are removed later in the same scrape (roles/cluster_metrics.cc).
+  void copy_metrics() const {
+    static const metrics::GaugeFamily family{"shiplog_member_tunnels",
+                                             "Open tunnels of the agents of pull members to this process.",
+                                             {"member_cluster", "state"}};
+    const std::lock_guard lock{mutex};
+    for (const auto& [name, cluster] : clusters) {
+      family.with({name, "waiting"}).set(static_cast<double>(cluster.tunnels.size()));
+      family.with({name, "in_use"}).set(static_cast<double>(cluster.in_use()));
+    }
+  }
+
   void gone(const std::string& cluster, uint64_t number) {
     const std::lock_guard lock{mutex};
     clusters[cluster].tunnels.erase(number);
@@ -117,9 +144,12 @@ struct MemberTunnels::Shared : std::enable_shared_from_this<MemberTunnels::Share
   uint64_t numbers = 0;
 };
 
-MemberTunnels::MemberTunnels(Options options) : shared_{std::make_shared<Shared>(std::move(options))} {}
+MemberTunnels::MemberTunnels(Options options)
+    : shared_{std::make_shared<Shared>(std::move(options))},
+      hook_{std::make_unique<metrics::ScrapeHook>([shared = shared_.get()] { shared->copy_metrics(); })} {}
 
 MemberTunnels::~MemberTunnels() {
+  hook_.reset();
   std::map<std::string, Shared::Cluster> clusters;
   {
     const std::lock_guard lock{shared_->mutex};
@@ -153,6 +183,12 @@ size_t MemberTunnels::waiting(const std::string& cluster) const {
   const std::lock_guard lock{shared_->mutex};
   const auto found = shared_->clusters.find(cluster);
   return found == shared_->clusters.end() ? 0 : found->second.tunnels.size();
+}
+
+size_t MemberTunnels::in_use(const std::string& cluster) const {
+  const std::lock_guard lock{shared_->mutex};
+  const auto found = shared_->clusters.find(cluster);
+  return found == shared_->clusters.end() ? 0 : found->second.in_use();
 }
 
 size_t MemberTunnels::waiting() const {

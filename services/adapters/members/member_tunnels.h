@@ -14,12 +14,14 @@
 #include "services/http/client.h"
 #include "services/http/tunnel.h"
 #include "services/runtime/executor.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog {
 
 /// The tunnels that agents of pull members keep open to this process, by cluster, and connections through them. A
 /// member that no agent has opened one for is connected to directly, which works where there is a route; one that had
-/// some lately is not: then its agent is disconnected. Threads: any.
+/// some lately is not: then its agent is disconnected. The metric `shiplog_member_tunnels` has their number. Threads:
+/// any.
 class MemberTunnels {
  public:
   struct Options {
@@ -46,10 +48,13 @@ class MemberTunnels {
 
   size_t waiting(const std::string& cluster) const;
   size_t waiting() const;
+  /// That are taken and have not ended.
+  size_t in_use(const std::string& cluster) const;
 
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;
+  std::unique_ptr<metrics::ScrapeHook> hook_;
 };
 
 }  // namespace shiplog

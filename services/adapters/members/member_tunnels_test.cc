@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "services/runtime/metrics.h"
 #include "services/runtime/thread_loop.h"
 #include "tests/support/http_peers.h"
 
@@ -80,6 +81,46 @@ TEST_F(MemberTunnelsTest, OneClusterCannotHaveAnyNumber) {
   ASSERT_FALSE(tunnels_.check("m1"));
   EXPECT_EQ(tunnels_.check("m1").error().code, ErrorCode::kTooManyRequests);
   EXPECT_TRUE(tunnels_.check("m2"));
+}
+
+/// Its other end hangs up on demand.
+class HangingUpStream final : public ByteStream {
+ public:
+  void read(Received received) override {
+    received_ = std::move(received);
+    reading_ = true;
+  }
+  void write(std::string, Done done) override { done(ok()); }
+  void close() override {}
+  bool reading() const { return reading_; }
+  void hang_up() { std::exchange(received_, nullptr)(std::string{}); }
+
+ private:
+  std::atomic<bool> reading_{false};
+  Received received_;
+};
+
+// From its offer to its end a tunnel is open; it waits until it is taken.
+TEST_F(MemberTunnelsTest, TheMetricHasTheirNumber) {
+  MemberTunnels patient{{.io = io_, .executor = &loop_, .take_timeout = Millis{60'000}}};
+  const auto exported = [](const std::string& state) {
+    const std::string series = "shiplog_member_tunnels{member_cluster=\"m1\",state=\"" + state + "\"} ";
+    const std::string text = metrics::text();
+    const size_t at = text.find(series);
+    return at == std::string::npos ? std::string{"none"} : text.substr(at + series.size(), 1);
+  };
+  for (int i = 0; i < 2; ++i) patient.offer("m1", std::make_shared<SilentStream>(closed_));
+  auto newest = std::make_shared<HangingUpStream>();
+  patient.offer("m1", newest);
+  EXPECT_EQ(exported("waiting"), "3");
+  EXPECT_EQ(exported("in_use"), "0");
+  patient.dialer("m1")([](const Dialed&) {});
+  EXPECT_EQ(exported("waiting"), "2");
+  EXPECT_EQ(exported("in_use"), "1") << "it is asked to connect";
+  ASSERT_TRUE(eventually([&] { return newest->reading(); }));
+  newest->hang_up();
+  EXPECT_TRUE(eventually([&] { return exported("in_use") == "0"; }));
+  EXPECT_EQ(exported("waiting"), "2");
 }
 
 }  // namespace

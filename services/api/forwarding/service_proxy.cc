@@ -9,12 +9,14 @@
 
 #include "events/base/ascii.h"
 #include "services/api/aggregation/front_proxy.h"
+#include "services/api/pipeline/observed_writer.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/proxied_request.h"
 #include "services/api/proxy/byte_relay.h"
 #include "services/api/proxy/proxy_headers.h"
 #include "services/api/proxy/response_relay.h"
 #include "services/http/client.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog::api {
 namespace {
@@ -57,6 +59,15 @@ bool is_ambiguous(std::string_view path) {
     path.remove_prefix(segment.size());
   }
   return false;
+}
+
+/// Other servers choose the status: only those that HTTP has become a label.
+void count(const std::string& api_service, int status) {
+  static const metrics::CounterFamily family{"shiplog_apiservice_requests_total",
+                                             "Requests for other servers by APIService and HTTP status.",
+                                             {"apiservice", "code"}};
+  const std::string code = status >= 100 && status < 600 ? std::to_string(status) : "<error>";
+  family.with({api_service, code}).add();
 }
 
 struct Forwarded {
@@ -124,7 +135,7 @@ void answer_upgrade(const ForwardedPtr& forwarded, HttpClient::Upgraded upgraded
   writer.upgrade(std::move(headers).value(), [other = std::move(upgraded.stream), forwarded,
                                               after_linger](const Result<std::shared_ptr<ByteStream>>& client) {
     if (!client) return other->close();
-    relay_bytes(client.value(), other, after_linger);
+    relay_bytes(client.value(), other, after_linger, nullptr);
   });
 }
 
@@ -152,7 +163,9 @@ void send(const ForwardedPtr& forwarded, HttpRequest request, std::shared_ptr<Un
 
 }  // namespace
 
-void forward_request(const ServerPtr& server, const RequestContextPtr& context, const AggregatedVersion& version) {
+void forward_request(const ServerPtr& server, RequestContext draft, const AggregatedVersion& version) {
+  draft.writer = observed(std::move(draft.writer), [name = version.api.name](int status) { count(name, status); });
+  const auto context = std::make_shared<const RequestContext>(std::move(draft));
   if (const auto refused = refuse_unavailable(version)) return fail_once(*context, *refused);
   if (is_ambiguous(context->request.path)) {
     return fail(*context, Error{ErrorCode::kBadRequest,

@@ -9,6 +9,6 @@ namespace shiplog::api {
 /// the pace of the client. The server learns who sends it from X-Remote headers; credentials of the client are not
 /// passed on. Connections are upgraded to SPDY and WebSocket. A server that is known not to answer is not asked: 503
 /// with the cause. Threads: any.
-void forward_request(const ServerPtr& server, const RequestContextPtr& context, const AggregatedVersion& version);
+void forward_request(const ServerPtr& server, RequestContext draft, const AggregatedVersion& version);
 
 }  // namespace shiplog::api

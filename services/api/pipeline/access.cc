@@ -155,7 +155,7 @@ awaitable<StageResult<User>> impersonate_with_webhook(const Server& server, cons
   auto lengths = check_lengths(request.path);
   if (!lengths) co_return std::move(lengths).error();
   auto impersonation = impersonation_of(request.headers.all());
-  if (!impersonation) co_return std::move(impersonation).error();
+  if (!impersonation) co_return malformed_impersonation(std::move(impersonation).error());
   if (!impersonation.value()) co_return user;
   for (const Attributes& needed : impersonation.value()->needed) {
     AccessQuestion question{user, needed, ""};

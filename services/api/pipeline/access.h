@@ -29,6 +29,9 @@ awaitable<AccessDecision> decide_access(const Server& server, const AccessQuesti
 /// 403, which is left in the audit trail.
 Rejection denied_access(const User& user, const Attributes& wanted, const std::string& reason);
 
+/// 400 for Impersonate headers that cannot be understood, which is left in the audit trail.
+Rejection malformed_impersonation(Error error);
+
 /// Who acts as whom, for the log.
 void log_impersonation(const User& user, const User& as, const HttpRequest& request);
 

@@ -20,6 +20,12 @@ Rejection denied_access(const User& user, const Attributes& wanted, const std::s
   return rejection;
 }
 
+Rejection malformed_impersonation(Error error) {
+  Rejection rejection{std::move(error)};
+  rejection.denied = DeniedAction{"impersonate", {}};
+  return rejection;
+}
+
 void log_impersonation(const User& user, const User& as, const HttpRequest& request) {
   log::info("request.impersonated", {log::kv("user", user.name), log::kv("as", as.name),
                                      log::kv("method", request.method), log::kv("path", request.path)});
@@ -28,7 +34,9 @@ void log_impersonation(const User& user, const User& as, const HttpRequest& requ
 StageResult<User> impersonate(const Server& server, const User& user, const HttpRequest& request) {
   // First of all: a refusal is recorded, and must not be longer than the longest thing that could exist.
   SHIPLOG_TRY(check_lengths(request.path));
-  SHIPLOG_TRY(const auto impersonation, impersonation_of(request.headers.all()));
+  auto parsed = impersonation_of(request.headers.all());
+  if (!parsed) return malformed_impersonation(std::move(parsed).error());
+  const auto& impersonation = parsed.value();
   if (!impersonation) return user;
   for (const Attributes& needed : impersonation->needed) {
     const auto decision = decide(server.options.access, user, needed);

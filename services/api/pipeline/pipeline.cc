@@ -89,7 +89,7 @@ void forward(const Server& server, const ReadHandlers& reads, const AggregatedVe
              std::string body) {
   auto prepared = prepare_forwarded(server, draft, std::move(body));
   if (!prepared) return reject(server, draft, prepared.error());
-  reads.forward(std::make_shared<const RequestContext>(std::move(draft)), version);
+  reads.forward(std::move(draft), version);
 }
 
 /// A resource that is not served here: 404, or, if an APIService names another server for it, 503 with the reason.
@@ -273,7 +273,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (reads->proxy && is_proxied(draft.request.path)) {
     auto passed = prepare_proxied(server, draft, past.value().has_value(), std::move(body));
     if (!passed) co_return reject(server, draft, passed.error());
-    co_return reads->proxy(std::make_shared<const RequestContext>(std::move(draft)));
+    co_return reads->proxy(std::move(draft));
   }
   auto well_formed = check_request(draft.request);
   if (!well_formed) co_return reject(server, draft, well_formed.error());

@@ -15,9 +15,9 @@ struct ReadHandlers {
   /// get, list and watch.
   std::function<void(const RequestContextPtr&)> read;
   /// What other servers answer for (Server::elsewhere).
-  std::function<void(const RequestContextPtr&, const AggregatedVersion&)> forward = {};
+  std::function<void(RequestContext&&, const AggregatedVersion&)> forward = {};
   /// Paths below clusters/NAME/proxy; empty: there is no cluster proxy.
-  std::function<void(const RequestContextPtr&)> proxy = {};
+  std::function<void(RequestContext&&)> proxy = {};
   /// log, exec, attach and portforward of a pod, if the server has ServerOptions::pod_actions.
   std::function<void(const RequestContextPtr&)> pod_action = {};
 };

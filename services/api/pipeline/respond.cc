@@ -44,7 +44,9 @@ void record_rejection(const Server& server, const RequestContext& context, const
     if (!context.produced->source.topic.empty()) return;  // the entry that settles the request records it
   }
   if (!rejection.denied) return;
-  if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid) return;
+  // Of bad requests only those whose headers claim an identity in a wrong form: nothing is known of them but this.
+  const bool claims = error.code == ErrorCode::kBadRequest && context.kind == nullptr;
+  if (error.code != ErrorCode::kForbidden && error.code != ErrorCode::kInvalid && !claims) return;
   const auto& [verb, object] = *rejection.denied;
   const Kind* kind = context.kind;
   const auto kinds = server.options.kinds->current();

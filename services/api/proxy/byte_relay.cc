@@ -10,8 +10,11 @@ namespace {
 class ByteRelay : public std::enable_shared_from_this<ByteRelay> {
  public:
   ByteRelay(std::shared_ptr<ByteStream> one, std::shared_ptr<ByteStream> other,
-            std::function<void(std::function<void()>)> after_linger)
-      : one_{std::move(one)}, other_{std::move(other)}, after_linger_{std::move(after_linger)} {}
+            std::function<void(std::function<void()>)> after_linger, std::shared_ptr<void> kept)
+      : one_{std::move(one)},
+        other_{std::move(other)},
+        after_linger_{std::move(after_linger)},
+        kept_{std::move(kept)} {}
 
   void start() {
     pass(one_, other_);
@@ -46,14 +49,15 @@ class ByteRelay : public std::enable_shared_from_this<ByteRelay> {
 
   const Stream one_, other_;
   const std::function<void(std::function<void()>)> after_linger_;
+  const std::shared_ptr<void> kept_;
   std::atomic<int> finished_{0};
 };
 
 }  // namespace
 
 void relay_bytes(std::shared_ptr<ByteStream> one, std::shared_ptr<ByteStream> other,
-                 std::function<void(std::function<void()>)> after_linger) {
-  std::make_shared<ByteRelay>(std::move(one), std::move(other), std::move(after_linger))->start();
+                 std::function<void(std::function<void()>)> after_linger, std::shared_ptr<void> kept) {
+  std::make_shared<ByteRelay>(std::move(one), std::move(other), std::move(after_linger), std::move(kept))->start();
 }
 
 }  // namespace shiplog::api

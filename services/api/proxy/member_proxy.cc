@@ -10,6 +10,7 @@
 #include "services/api/proxy/fan_out.h"
 #include "services/api/proxy/proxy_audit.h"
 #include "services/api/proxy/proxy_headers.h"
+#include "services/api/proxy/proxy_meter.h"
 #include "services/api/proxy/response_relay.h"
 #include "services/runtime/log.h"
 
@@ -39,6 +40,14 @@ Error unreachable(const std::string& cluster, const Error& error) {
   return {own ? error.code : ErrorCode::kUnavailable, "cluster " + cluster + " cannot be reached: " + error.message};
 }
 
+/// What an upgraded connection occupies as long as it is open: its place among the member's streams.
+struct UpgradedCall {
+  UpgradedCall(const std::string& cluster, MemberClients::Borrowed a_place)
+      : open{cluster}, borrowed{std::move(a_place)} {}
+  OpenUpgrade open;
+  MemberClients::Borrowed borrowed;
+};
+
 }  // namespace
 
 struct MemberProxy::Call {
@@ -51,9 +60,12 @@ MemberProxy::MemberProxy(ServerPtr server, ServeHere serve_here)
       serve_here_{std::move(serve_here)},
       all_clusters_{std::make_shared<ByteBudget>(kMostMerged)} {}
 
-void MemberProxy::serve(const RequestContextPtr& context) {
+void MemberProxy::serve(RequestContext draft) {
+  auto proxied = proxied_request(draft.request);
+  draft.writer = metered_proxy(std::move(draft.writer), *server_->options.members, draft.request,
+                               proxied ? &proxied.value() : nullptr);
+  const auto context = std::make_shared<const RequestContext>(std::move(draft));
   const auto call = std::make_shared<Call>(Call{context, {}});
-  auto proxied = proxied_request(context->request);
   if (!proxied) return refuse(call, proxied.error());
   call->proxied = std::move(proxied).value();
   const uint32_t active = server_->options.members->fold_version();
@@ -150,10 +162,10 @@ void MemberProxy::answer_upgrade(const CallPtr& call, const MemberClients::Borro
     server->options.record->replica().executor().post_after(kLinger, std::move(work));
   };
   call->context->writer->upgrade(
-      std::move(headers).value(),
-      [member = std::move(upgraded.stream), borrowed, after_linger](const Result<std::shared_ptr<ByteStream>>& client) {
+      std::move(headers).value(), [member = std::move(upgraded.stream), cluster = call->proxied.cluster, borrowed,
+                                   after_linger](const Result<std::shared_ptr<ByteStream>>& client) {
         if (!client) return member->close();
-        relay_bytes(client.value(), member, after_linger);
+        relay_bytes(client.value(), member, after_linger, std::make_shared<UpgradedCall>(cluster, borrowed));
       });
 }
 
@@ -219,13 +231,19 @@ void MemberProxy::find_cluster(const CallPtr& call, HttpRequest request) {
 }
 
 void MemberProxy::record(const CallPtr& call, int status, std::function<void(Result<void>)> then) {
-  if (!call->proxied.changes) return then(ok());
+  // What the member does not permit is a denied request, also if it only reads.
+  const bool denied = status == 401 || status == 403;
+  if (!call->proxied.changes && !denied) return then(ok());
   record_proxied(*server_, *call->context, call->proxied, status, std::move(then));
 }
 
 /// The member may have carried out a change all the same.
 void MemberProxy::unreached(const CallPtr& call, const Error& error) {
   const Error shown = unreachable(call->proxied.cluster, error);
+  if (!call->context->writer->closed()) {
+    log::info("proxy.member_failed", {log::kv("cluster", call->proxied.cluster),
+                                      log::kv("user", call->context->user.name), log::kv("reason", error.message)});
+  }
   record(call, http_status(shown.code), [call, shown](const Result<void>& recorded) {
     const StatusDetails subject = subject_of(call->proxied.cluster);
     if (!recorded) return fail(*call->context, recorded.error(), subject);

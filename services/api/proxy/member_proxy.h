@@ -20,8 +20,8 @@ class MemberProxy : public std::enable_shared_from_this<MemberProxy> {
   using ServeHere = std::function<void(HttpRequest, std::shared_ptr<ResponseWriter>, const User&)>;
   MemberProxy(ServerPtr server, ServeHere serve_here);
 
-  /// Of a request that is authenticated and permitted. Answers it.
-  void serve(const RequestContextPtr& context);
+  /// Of a request that is authenticated and permitted. Answers and counts it.
+  void serve(RequestContext draft);
 
  private:
   struct Call;

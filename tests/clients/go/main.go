@@ -1,6 +1,6 @@
 // A session with client-go (typed clients with protobuf, informers, leader election, the dynamic client) and
 // controller-runtime, against the API server of $KUBECONFIG. Prints its checks, and ends with a message at the first one
-// that fails. $MEMBER names a ready member.
+// that fails. $MEMBER names a ready member. With the argument "proxied": informers of that member, see proxied.go.
 package main
 
 import (
@@ -137,6 +137,10 @@ func main() {
 	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
 	protobuf.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
+	if len(os.Args) > 1 && os.Args[1] == "proxied" {
+		proxied(protobuf, os.Getenv("MEMBER"))
+		return
+	}
 	d := &day{ctx: context.Background(), config: config, protobuf: protobuf, member: os.Getenv("MEMBER")}
 	d.typed, err = kubernetes.NewForConfig(protobuf)
 	must(err, "making a typed client")
