@@ -11,8 +11,9 @@ lint=(clang-format python3-venv)
 fuzz=(clang-16 libclang-rt-16-dev)
 # Those of docker/compose.yaml that run as plain processes (./dev stack), and what reads that file.
 stack=(haproxy prometheus python3-yaml openssl)
-# Guides use the first two, completion is tested in the shells, and pyarrow lives in a virtual environment.
-test=(sqlite3 openssl zsh fish python3-venv)
+# Guides use the first two, completion is tested in the shells, pyarrow lives in a virtual environment, and pull members in
+# network namespaces.
+test=(sqlite3 openssl zsh fish python3-venv iproute2 nftables)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"

@@ -45,6 +45,10 @@ class Task {
   virtual void done(Millis look_again = Millis{0}) = 0;
   /// Something failed: again after an exponential backoff with jitter. Logged once.
   virtual void retry(const Error& error) = 0;
+
+  /// Triggers this key, also when the step has ended: `delay` after it was called. For what arrives by itself, so that
+  /// no key has to look for it. Without effect once this replica no longer acts for the key. Called on the fold thread.
+  virtual std::function<void()> waker(Millis delay) = 0;
 };
 using TaskPtr = std::shared_ptr<Task>;
 

@@ -67,6 +67,17 @@ class RoleLoop::Step final : public Task, public std::enable_shared_from_this<Ro
     loop_.arm(running_);
   }
 
+  std::function<void()> waker(Millis delay) override {
+    return [&loop = loop_, running = running_, key = taken_.key, delay] {
+      if (!running->running) return;  // nor is there a loop, perhaps
+      loop.options_.executor->post_after(delay, [&loop, running, key] {
+        if (!running->running) return;
+        running->queue.wake(key, loop.options_.executor->now(), {});
+        loop.arm(running);
+      });
+    };
+  }
+
  private:
   void append(const char* verb, Decision decision, Appended then) {
     if (!running_->running) return;

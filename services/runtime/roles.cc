@@ -149,6 +149,19 @@ class Roles::Step final : public Task, public std::enable_shared_from_this<Roles
     make_room();
   }
 
+  std::function<void()> waker(Millis delay) override {
+    return [&roles = roles_, &part = part_, key = taken_.key, delay, tenure = tenure_, alive = alive_] {
+      if (!*alive || tenure != part.tenure) return;
+      roles.options_.executor->post_after(delay, [&roles, &part, key, tenure, alive] {
+        if (!*alive || tenure != part.tenure) return;
+        const UtcMillis now = roles.options_.executor->now();
+        if (part.queue.wake(key, now, {})) part.role.meters.added();
+        part.role.publish_depth(now);
+        roles.arm(part);
+      });
+    };
+  }
+
  private:
   bool is_void() const { return !*alive_ || tenure_ != part_.tenure; }
 

@@ -20,13 +20,24 @@ void give_up(const std::string& why) {
   std::exit(1);
 }
 
-/// One line "VmHWM:   1234 kB" of /proc, in MB.
-double peak_memory_mb(pid_t pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/status"};
+namespace {
+
+/// Lines "VmHWM:   1234 kB" of a file in /proc, summed up, in MB.
+double megabytes(pid_t pid, const char* file_name, const std::string& field) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/" + file_name};
+  double sum = 0;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+    if (line.starts_with(field)) sum += std::strtod(line.c_str() + field.size(), nullptr) / 1024;
   }
-  return 0;
+  return sum;
+}
+
+}  // namespace
+
+double peak_memory_mb(pid_t pid) { return megabytes(pid, "status", "VmHWM:"); }
+double memory_mb(pid_t pid) { return megabytes(pid, "status", "VmRSS:"); }
+double own_memory_mb(pid_t pid) {
+  return megabytes(pid, "smaps_rollup", "Private_Clean:") + megabytes(pid, "smaps_rollup", "Private_Dirty:");
 }
 
 double cpu_seconds(pid_t pid) {

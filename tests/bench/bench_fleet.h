@@ -20,6 +20,9 @@ constexpr std::chrono::minutes kPatience{10};
 [[noreturn]] void give_up(const std::string& why);
 
 double peak_memory_mb(pid_t pid);
+double memory_mb(pid_t pid);
+/// Without what it shares with others, as the program's code.
+double own_memory_mb(pid_t pid);
 /// User and system time of all threads, in seconds.
 double cpu_seconds(pid_t pid);
 /// `share` 0.99: the value that 99 of 100 values do not exceed; 0 if there are no values.

@@ -38,6 +38,9 @@ class FakeTask final : public Task {
     ++finished;
     failure = error;
   }
+  std::function<void()> waker(Millis) override {
+    return [count = woken] { ++*count; };
+  }
 
   std::function<void()> before_append;
   TraceContext trace_context;  ///< of the step's cause
@@ -47,6 +50,7 @@ class FakeTask final : public Task {
   bool looks_again = false;    ///< done() requested another step, without a trigger
   Millis look_again;           ///< after so long
   std::optional<Error> failure;
+  std::shared_ptr<int> woken = std::make_shared<int>(0);  ///< how often a waker was called
 
  private:
   void append(Decision decision, const Appended& then) {

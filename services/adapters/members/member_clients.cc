@@ -53,6 +53,7 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
     ClientTarget authority;
     if (auto added = add_credentials(cluster, secret, authority); !added) return unusable(added.error().message);
     target.ca_pem = std::move(authority.ca_pem);
+    target.server_name = std::move(authority.server_name);
   }
   target.tls13 = true;
   HttpClient::Options options;

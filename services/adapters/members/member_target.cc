@@ -39,7 +39,8 @@ Result<void> add_credentials(const std::string& cluster, const Value& secret, Cl
   const std::pair<const char*, std::string*> fields[] = {{"caBundle", &target.ca_pem},
                                                          {"token", &target.bearer_token},
                                                          {"client-certificate-data", &target.certificate_pem},
-                                                         {"client-key-data", &target.key_pem}};
+                                                         {"client-key-data", &target.key_pem},
+                                                         {"tls-server-name", &target.server_name}};
   for (const auto& [name, into] : fields) {
     const Value& field = secret["data"][name];
     if (field.is_empty()) continue;

@@ -12,8 +12,8 @@ namespace shiplog {
 /// `insecureSkipTLSVerification`, `proxyURL` and `proxyHeader` (values are split at commas). It has no credentials yet.
 ClientTarget member_target(const Value& spec);
 
-/// Takes over `caBundle`, `token`, `client-certificate-data` and `client-key-data` of an opened Secret, those that it
-/// has. Error: kInvalid, naming cluster and field.
+/// Takes over `caBundle`, `token`, `client-certificate-data`, `client-key-data` and `tls-server-name` of an opened
+/// Secret, those that it has. Error: kInvalid, naming cluster and field.
 Result<void> add_credentials(const std::string& cluster, const Value& secret, ClientTarget& target);
 
 /// The fields of `spec` that member_target() reads, as text: a client is made anew when it changes.

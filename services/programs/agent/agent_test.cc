@@ -9,6 +9,8 @@
 #include "events/state/condition.h"
 #include "events/state/work.h"
 #include "services/adapters/pki/certificate_request.h"
+#include "services/interpreter/customizations.h"
+#include "services/interpreter/quarantine.h"
 #include "services/programs/agent/copies.h"
 #include "services/programs/agent/fleet_copy.h"
 #include "services/programs/agent/registration.h"
@@ -210,6 +212,22 @@ TEST_F(FleetCopyFixture, AppliesAWorkAndReportsIt_1_11_3) {
   EXPECT_EQ(in_member()["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
 }
 
+TEST_F(FleetCopyFixture, AtRestItWakesForWhatArrivesOnly) {
+  Value remote = work("w", 1, "50");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  int ran = 0;
+  for (const UtcMillis until = executor_.now() + Millis{10'000}; executor_.run_next(until);) ++ran;
+  EXPECT_LT(ran, 150) << "the requests of a probe, and a look every 2 s whether the watch still runs";
+
+  Value altered = in_member();
+  altered.edit("data").set("k", "drift");
+  member_.member("p1").put({"configmaps", "default", "c"}, altered);
+  settle(remote, 5);
+  EXPECT_EQ(in_member()["data"]["k"], Value{"1"}) << "what arrives at rest is seen";
+}
+
 TEST_F(FleetCopyFixture, GivesAWorkBackAndReleasesIt) {
   Value remote = work("w", 1, "50");
   copy_->take_cluster(cluster());
@@ -264,6 +282,35 @@ TEST_F(FleetCopyFixture, AKindOfADefinitionInAWorkIsKnownAtOnce) {
   copy_->take_cluster(cluster());
   copy_->take_works({remote});
   EXPECT_NE(copy_->state().find({type::kCustomResourceDefinition, "", "foos.x.io"}), nullptr);
+}
+
+TEST_F(FleetCopyFixture, AScriptThatOverranIsNotRunAgainUntilTheSpecChanges) {
+  const std::string type = interpreter::kCustomizationType;
+  const auto customization = [](int generation, const std::string& script, const std::string& marked = "") {
+    return json_of(R"({"apiVersion":"config.karmada.io/v1alpha1","kind":"ResourceInterpreterCustomization","metadata":{
+        "name":"c","uid":"u","resourceVersion":"7","generation":)" +
+                   std::to_string(generation) + R"(,"annotations":{"m":")" + marked +
+                   R"("}},"spec":{"target":{"apiVersion":"apps/v1","kind":"Deployment"},
+        "customizations":{"healthInterpretation":{"luaScript":")" +
+                   script + R"("}}}})");
+  };
+  const auto stopped = [&] {
+    return interpreter::quarantined(copy_->state().value_of({type, "", "c"}), "InterpretHealth", "default");
+  };
+  copy_->take_customizations(type, {customization(3, "a")});
+  Question question;
+  question.address = json_of(R"({"name":"c","uid":"u","generation":3})");
+  const interpreter::Overrun overrun{"InterpretHealth", "default", "StepLimitExceeded", "too many steps"};
+  copy_->quarantine(question, overrun);
+  EXPECT_TRUE(stopped());
+  copy_->take_customization(type, "MODIFIED", customization(3, "a", "x"));
+  EXPECT_TRUE(stopped()) << "something else has changed";
+  copy_->take_customizations(type, {customization(3, "a", "x")});
+  EXPECT_TRUE(stopped()) << "it was read again";
+  copy_->take_customization(type, "MODIFIED", customization(4, "b"));
+  EXPECT_FALSE(stopped());
+  copy_->quarantine(question, overrun);
+  EXPECT_FALSE(stopped()) << "it was of the script before";
 }
 
 // --- the rest --------------------------------------------------------------------------------------------------------

@@ -30,13 +30,8 @@ ApiAccess::ApiAccess(Options options)
                                      .user_agent = options_.user_agent,
                                      .denied_networks = nullptr}} {}
 
-Result<void> ApiAccess::use(const ClientTarget& target) {
-  if (!target.server_name.empty()) {
-    return Error{ErrorCode::kInvalid, "the kubeconfig for " + target.url +
-                                          " has tls-server-name, which the agent does not support: use an address that "
-                                          "is in the server's certificate"};
-  }
-  if (same_target(target, target_)) return ok();
+void ApiAccess::use(const ClientTarget& target) {
+  if (same_target(target, target_)) return;
   Value data = Value::object();
   const auto set = [&](const char* field, const std::string& text) {
     if (!text.empty()) data.set(field, base64_encode(text));
@@ -45,6 +40,7 @@ Result<void> ApiAccess::use(const ClientTarget& target) {
   set("token", target.bearer_token);
   set("client-certificate-data", target.certificate_pem);
   set("client-key-data", target.key_pem);
+  set("tls-server-name", target.server_name);
   Value cluster = Value::object();
   cluster.edit("metadata").set("name", options_.name);
   Value& spec = cluster.edit("spec");
@@ -66,7 +62,6 @@ Result<void> ApiAccess::use(const ClientTarget& target) {
   const Folded folded = fold(addresses_, entry);
   SHIPLOG_CHECK(!folded.refusal, "an address that nothing else refers to can be replaced");
   target_ = target;
-  return ok();
 }
 
 }  // namespace shiplog::agent

@@ -5,7 +5,6 @@
 
 #include "events/base/networks.h"
 #include "events/base/random.h"
-#include "events/base/result.h"
 #include "events/state/state.h"
 #include "services/adapters/members/https_members.h"
 #include "services/adapters/members/members.h"
@@ -28,9 +27,8 @@ class ApiAccess {
   };
   explicit ApiAccess(Options options);
 
-  /// From the next request on. Nothing happens if it is the present one. Error: kInvalid, it needs something that is
-  /// not supported.
-  Result<void> use(const ClientTarget& target);
+  /// From the next request on. Nothing happens if it is the present one.
+  void use(const ClientTarget& target);
 
   Members& server() { return members_; }
   const std::string& name() const { return options_.name; }

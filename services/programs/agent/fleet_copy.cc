@@ -9,10 +9,14 @@
 #include "events/state/condition.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
+#include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/role.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::agent {
+
+using interpreter::kCustomizationType;
+
 namespace {
 
 /// Conflicts of one step after the other, before it is checked whether the copy is behind.
@@ -189,16 +193,51 @@ void FleetCopy::take_customizations(const std::string& type, const std::vector<V
   for (const ObjectKey& key : gone) write({ObjectRemoved{key}});
 }
 
-void FleetCopy::take_customization(const std::string& type, std::string_view event, const Value& object) {
-  const ObjectKey key{type, "", object["metadata"]["name"].str()};
+void FleetCopy::take_customization(const std::string& type, std::string_view event, const Value& remote) {
+  const ObjectKey key{type, "", remote["metadata"]["name"].str()};
   const Object* copy = state_.find(key);
   if (event == "DELETED") {
     if (copy != nullptr) write({ObjectRemoved{key}});
-  } else if (copy == nullptr) {
-    write({ObjectCreated{key, object}});
-  } else {
-    write({ObjectUpdated{key, object}});
+    return;
   }
+  Value object = remote;
+  if (const auto known = quarantined_.find(key.name); known != quarantined_.end() && type == kCustomizationType) {
+    if (known->second.uid == remote["metadata"]["uid"] && known->second.spec == remote["spec"]) {
+      for (const auto& [overrun, since] : known->second.overruns) {
+        object = with_quarantine(std::move(object), overrun, since);
+      }
+    } else {
+      quarantined_.erase(known);
+    }
+  }
+  if (copy == nullptr) {
+    write({ObjectCreated{key, std::move(object)}});
+  } else {
+    write({ObjectUpdated{key, std::move(object)}});
+  }
+}
+
+void FleetCopy::quarantine(const Question& question, const interpreter::Overrun& overrun) {
+  const Value& of = question.address;
+  const ObjectKey key{kCustomizationType, "", of["name"].str()};
+  const Object* customization = state_.find(key);
+  // What overran is not there any more, or is another text by now.
+  if (customization == nullptr || customization->value["metadata"]["uid"] != of["uid"] ||
+      customization->value["metadata"]["generation"].as_int() != of["generation"].as_int()) {
+    return;
+  }
+  const UtcMillis now = options_.executor->now();
+  Value after = with_quarantine(customization->value, overrun, now);
+  if (after == customization->value) return;
+  log::warn("interpreter.quarantined",
+            {log::kv("customization", key.name), log::kv("operation", overrun.operation),
+             log::kv("namespace", overrun.ns), log::kv("reason", overrun.reason), log::kv("message", overrun.message)});
+  Quarantined& kept = quarantined_[key.name];
+  if (kept.uid != after["metadata"]["uid"] || kept.spec != after["spec"]) {
+    kept = {after["metadata"]["uid"], after["spec"], {}};
+  }
+  kept.overruns.emplace_back(overrun, now);
+  write({StatusUpdated{key, std::move(after)}});
 }
 
 // --- kinds -----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "events/base/random.h"
 #include "events/state/state.h"
 #include "services/adapters/members/members.h"
+#include "services/interpreter/quarantine.h"
 #include "services/programs/agent/copies.h"
 #include "services/programs/agent/uplink.h"
 #include "services/roles/collector/role.h"
@@ -60,7 +61,12 @@ class FleetCopy {
 
   /// A collection that customizes how kinds are interpreted.
   void take_customizations(const std::string& type, const std::vector<Value>& all);
-  void take_customization(const std::string& type, std::string_view event, const Value& object);
+  void take_customization(const std::string& type, std::string_view event, const Value& remote);
+
+  /// A function of a customization, which `question.address` names, has exceeded a limit: it is not run again here
+  /// until the customization's spec changes. The control plane does not learn of it, whose status of it is for all
+  /// members.
+  void quarantine(const Question& question, const interpreter::Overrun& overrun);
 
   const State& state() const { return state_; }
   bool has_cluster() const { return !remote_cluster_.is_null(); }
@@ -79,6 +85,11 @@ class FleetCopy {
     bool given_back = false;  ///< by the member; its finalizer is to be removed
     int conflicts = 0;        ///< of steps, since it changed
     Revision confirmed;       ///< it was the newest of all by then
+  };
+  /// What is not run of a customization, as long as this is its spec.
+  struct Quarantined {
+    Value uid, spec;
+    std::vector<std::pair<interpreter::Overrun, UtcMillis>> overruns;
   };
   ObjectKey work_key(const std::string& name) const { return {type::kWork, space_, name}; }
   void write(std::vector<Event> events);
@@ -100,8 +111,9 @@ class FleetCopy {
   State state_;
   Value remote_cluster_;
   std::map<std::string, Remote> remote_works_;
-  std::set<std::string> kinds_unknown_;  // Works with a kind that nothing describes
-  bool mirroring_ = false;               // what is folded now comes from the control plane
+  std::map<std::string, Quarantined> quarantined_;  // by customization
+  std::set<std::string> kinds_unknown_;             // Works with a kind that nothing describes
+  bool mirroring_ = false;                          // what is folded now comes from the control plane
   std::unique_ptr<Uplink> uplink_;
   std::unique_ptr<RoleLoop> roles_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

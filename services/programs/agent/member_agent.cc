@@ -41,8 +41,8 @@ Result<void> MemberAgent::start() {
   };
   control_plane_ = access(kControlPlane);
   member_ = access(options_.cluster);
-  SHIPLOG_TRY(control_plane_->use(control_plane_file_));
-  SHIPLOG_TRY(member_->use(member_file_));
+  control_plane_->use(control_plane_file_);
+  member_->use(member_file_);
   loop_.post([this] { begin(); });
   return ok();
 }
@@ -68,17 +68,22 @@ void MemberAgent::stop() {
 void MemberAgent::begin() {
   webhooks_ = std::make_unique<WebhookResolver>(
       WebhookResolver::Options{.executor = &loop_, .random = &random_, .user_agent = options_.user_agent});
-  scripts_ = std::make_unique<ScriptResolver>(ScriptResolver::Options{
-      .executor = &loop_,
-      .others = webhooks_.get(),
-      .sandbox = {.clock = &loop_},
-      .overran = [](const Question&, const interpreter::Overrun&, const std::function<void()>& then) { then(); }});
+  scripts_ = std::make_unique<ScriptResolver>(
+      ScriptResolver::Options{.executor = &loop_,
+                              .others = webhooks_.get(),
+                              .sandbox = {.clock = &loop_},
+                              .overran = [this](const Question& question, const interpreter::Overrun& overrun,
+                                                const std::function<void()>& then) {
+                                if (copy_ != nullptr) copy_->quarantine(question, overrun);
+                                then();
+                              }});
   interpreter::run_scripts_elsewhere(scripts_.get());
   make_copy();
   later(kReloadEvery, [this] { reload_credentials(); });
   log::info("agent.started", {log::kv("cluster", options_.cluster), log::kv("member", member_->target().url),
                               log::kv("control_plane", control_plane_->target().url)});
   rotate_certificate();
+  look_for_expiry();
   identify_member();
 }
 
@@ -117,27 +122,31 @@ void MemberAgent::make_copy() {
 void MemberAgent::reload_credentials() {
   later(kReloadEvery, [this] { reload_credentials(); });
   const auto read_again = [this](const char* what, Result<ClientTarget> read, ClientTarget& last,
-                                 const std::function<Result<void>(const ClientTarget&)>& use) {
-    auto used = read ? ok() : Result<void>{read.error()};
+                                 const std::function<void(const ClientTarget&)>& use) {
     if (read && !same_target(read.value(), last)) {
       last = read.value();
-      used = use(last);
-      if (used) log::info("agent.credentials_replaced", {log::kv("what", what), log::kv("url", last.url)});
+      use(last);
+      log::info("agent.credentials_replaced", {log::kv("what", what), log::kv("url", last.url)});
     }
-    const std::optional<Error> error = used ? std::nullopt : std::optional{used.error()};
-    trouble(what, error ? &*error : nullptr);
+    trouble(what, read ? nullptr : &read.error());
   };
   read_again("karmada-kubeconfig", control_plane_target(options_), control_plane_file_,
-             [this](const ClientTarget& target) -> Result<void> {
-               SHIPLOG_TRY(control_plane_->use(target));
+             [this](const ClientTarget& target) {
+               control_plane_->use(target);
                use_control_plane(target);
-               return ok();
              });
-  read_again("kubeconfig", member_target(options_), member_file_, [this](const ClientTarget& target) -> Result<void> {
-    SHIPLOG_TRY(member_->use(target));
+  read_again("kubeconfig", member_target(options_), member_file_, [this](const ClientTarget& target) {
+    member_->use(target);
     if (tunnels_ != nullptr) tunnels_->use(control_plane_->target(), target.url);
-    return ok();
   });
+  look_for_expiry();
+}
+
+/// Where certificates are rotated, the rotation reports it. Otherwise all there would be is that connections fail.
+void MemberAgent::look_for_expiry() {
+  if (options_.rotates_certificate) return;
+  const auto error = expired(control_plane_->target().certificate_pem, options_.karmada_kubeconfig, loop_.now());
+  trouble("certificate", error ? &*error : nullptr);
 }
 
 /// It may be another control plane now, under the same name: everything is read anew.
@@ -159,7 +168,7 @@ void MemberAgent::rotate_certificate() {
                                    .present = [this]() -> const ClientTarget& { return control_plane_->target(); },
                                    .rotated =
                                        [this](const ClientTarget& target) {
-                                         if (!control_plane_->use(target)) return;
+                                         control_plane_->use(target);
                                          // Only the certificate is new: watches continue.
                                          if (tunnels_ != nullptr) tunnels_->use(target, member_->target().url);
                                          log::info("agent.certificate_rotated", {log::kv("cluster", options_.cluster)});
@@ -237,6 +246,7 @@ void MemberAgent::report_secrets(std::function<void()> then) {
                      .control_plane = &control_plane_->server(),
                      .control_plane_name = kControlPlane,
                      .ca_pem = member_->target().ca_pem,
+                     .server_name = member_->target().server_name,
                      .done = [this, alive = alive_, then = std::move(then)](const std::optional<Error>& error) {
                        if (!*alive) return;
                        secrets_reported_ = !error;

@@ -47,6 +47,7 @@ class MemberAgent {
   void begin();
   void make_copy();
   void reload_credentials();
+  void look_for_expiry();
   void ask_control_plane(MemberRequest request, Answered then);
   void ask_member(std::string path, Answered then);
   void identify_member();

@@ -39,6 +39,15 @@ bool rotation_due(const CertificateInfo& certificate, double threshold, UtcMilli
   return left <= total * threshold;
 }
 
+std::optional<Error> expired(const std::string& certificate_pem, const std::string& file, UtcMillis now) {
+  if (certificate_pem.empty()) return std::nullopt;
+  const auto certificate = inspect_certificate(certificate_pem);
+  if (!certificate || certificate.value().not_after > now) return std::nullopt;
+  return Error{ErrorCode::kForbidden,
+               "the certificate for the control plane expired at " + rfc3339(certificate.value().not_after) +
+                   " and cannot be rotated any more: run `shiplogctl register --renew`, or replace it in " + file};
+}
+
 Value signing_request(const CertificateInfo& certificate, const std::string& request_pem, const std::string& suffix) {
   // A name of an object has no colons.
   std::string name = certificate.common_name + "-" + suffix;
@@ -67,12 +76,7 @@ void CertificateRotation::check() {
   if (!certificate) return finish(certificate.error());
   const UtcMillis now = options_.executor->now();
   if (!rotation_due(certificate.value(), options_.agent->rotation_threshold, now)) return finish(std::nullopt);
-  if (certificate.value().not_after <= now) {
-    return finish(Error{ErrorCode::kForbidden,
-                        "the certificate for the control plane expired at " + rfc3339(certificate.value().not_after) +
-                            " and cannot be rotated any more: register the cluster again, or replace it in " +
-                            options_.agent->karmada_kubeconfig});
-  }
+  if (auto error = expired(pem, options_.agent->karmada_kubeconfig, now)) return finish(error);
   // The request of an agent without a Cluster is not approved.
   if (!options_.registered()) return later(kPoll, [this] { check(); });
   request(certificate.value());

@@ -21,6 +21,10 @@ namespace shiplog::agent {
 /// Whether no more than this part of the certificate's lifetime is left (1.9.2).
 bool rotation_due(const CertificateInfo& certificate, double threshold, UtcMillis now);
 
+/// What to do about a certificate that the control plane does not accept any more, as it has expired; nullopt: it has
+/// not. Without a certificate there is nothing to expire. `file`: where the agent reads it.
+std::optional<Error> expired(const std::string& certificate_pem, const std::string& file, UtcMillis now);
+
 /// The CertificateSigningRequest for a certificate like this one (1.9.3).
 Value signing_request(const CertificateInfo& certificate, const std::string& request_pem, const std::string& suffix);
 

@@ -76,6 +76,7 @@ void SecretReport::report(const std::string& secret, bool with_ca) {
   steps_.emplace_back([this, secret, with_ca] {
     Value data = Value::object({{"token", token_}});
     if (with_ca) data.set("caBundle", options_.ca_pem.empty() ? ca_ : base64_encode(options_.ca_pem));
+    if (with_ca && !options_.server_name.empty()) data.set("tls-server-name", base64_encode(options_.server_name));
     write_secret(secret, data);
   });
 }

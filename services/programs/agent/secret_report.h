@@ -26,7 +26,8 @@ class SecretReport : public std::enable_shared_from_this<SecretReport> {
     Members* member = nullptr;  ///< by the cluster's name
     Members* control_plane = nullptr;
     std::string control_plane_name;
-    std::string ca_pem;  ///< the member's; empty: that of its token
+    std::string ca_pem;       ///< the member's; empty: that of its token
+    std::string server_name;  ///< that its certificate is for; empty: its address
     /// nullopt: everything is reported.
     std::function<void(const std::optional<Error>& error)> done;
   };

@@ -135,6 +135,9 @@ void Program::add_register() {
   sub->add_option("--cert-expiration-seconds", register_.certificate_seconds, "How long its certificate is valid")
       ->check(CLI::Range(int64_t{600}, int64_t{INT32_MAX}))
       ->capture_default_str();
+  sub->add_flag("--renew", register_.renews,
+                "The cluster is registered, and the certificate of its agent has expired: get a new one, which an "
+                "administrator of the control plane has to approve");
   sub->add_flag("--dry-run", register_.dry_run, "Check the member, change nothing");
 }
 

@@ -28,6 +28,8 @@ constexpr const char* kClusterInfo = "/api/v1/namespaces/kube-public/configmaps/
 constexpr const char* kRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 constexpr const char* kSigner = "kubernetes.io/kube-apiserver-client";
 constexpr int64_t kCertificateWaitSeconds = 300;
+/// What is approved without an administrator is approved sooner.
+constexpr auto kApprovedByItself = std::chrono::seconds{2};
 constexpr const char* kStep = "[karmada-agent-start] ";
 
 std::string suffix(Random& random) {
@@ -54,7 +56,8 @@ Result<void> preflight(ServerConnection& member, const RegisterOptions& options,
   if (!found.empty()) {
     return Error{ErrorCode::kAlreadyExists,
                  "[preflight] already exists in the member: " + found +
-                     ". The cluster is registered, or was: run `unregister` first, or delete these objects"};
+                     ". The cluster is registered, or was: run `unregister` first, or delete these objects. If only "
+                     "the certificate of its agent has expired, add --renew"};
   }
   out << "[preflight] All pre-flight checks were passed" << std::endl;
   return ok();
@@ -115,9 +118,9 @@ Result<std::string> authority_of(const RegisterOptions& options, const Bootstrap
   return authority;
 }
 
-/// A certificate for a user of the agents' group, which the control plane approves by itself.
+/// A certificate for a user of the agents' group, which the control plane approves by itself, except in a renewal.
 Result<KeyPair> certificate_for(ServerConnection& plane, const std::string& user, const std::string& name,
-                                int64_t seconds) {
+                                int64_t seconds, std::ostream& progress) {
   SHIPLOG_TRY(const NewRequest made, new_request(user, {agent_identity::kGroup}));
   Value request = Value::object({{"apiVersion", "certificates.k8s.io/v1"},
                                  {"kind", "CertificateSigningRequest"},
@@ -128,7 +131,9 @@ Result<KeyPair> certificate_for(ServerConnection& plane, const std::string& user
                              {"expirationSeconds", seconds},
                              {"usages", Value::array({"digital signature", "key encipherment", "client auth"})}}));
   SHIPLOG_TRY(plane.create(kRequests, request));
-  const auto deadline = Steady::now() + std::chrono::seconds{kCertificateWaitSeconds};
+  const auto begin = Steady::now();
+  const auto deadline = begin + std::chrono::seconds{kCertificateWaitSeconds};
+  bool reported = false;
   while (true) {
     SHIPLOG_TRY(const Value now, plane.get(std::string{kRequests} + "/" + name));
     if (const auto pem = base64_decode(now["status"]["certificate"].as_string()); pem && !pem->empty()) {
@@ -145,16 +150,23 @@ Result<KeyPair> certificate_for(ServerConnection& plane, const std::string& user
                    "no certificate for " + user + ": the request " + name +
                        " is not approved. An administrator can approve it: kubectl certificate approve " + name};
     }
+    if (Steady::now() - begin >= kApprovedByItself && !std::exchange(reported, true)) {
+      progress << "waiting for an administrator of the control plane: kubectl certificate approve " << name
+               << std::endl;
+    }
     std::this_thread::sleep_for(kPoll);
   }
 }
 
-Result<ServerConnection> connect_as(const ClientTarget& plane, const KeyPair& credentials) {
-  ClientTarget target = plane;
+ClientTarget access_with(ClientTarget target, const KeyPair& credentials) {
   target.bearer_token.clear();
   target.certificate_pem = credentials.certificate_pem;
   target.key_pem = credentials.key_pem;
-  return ServerConnection::open("the control plane", target);
+  return target;
+}
+
+Result<ServerConnection> connect_as(const ClientTarget& plane, const KeyPair& credentials) {
+  return ServerConnection::open("the control plane", access_with(plane, credentials));
 }
 
 std::string path_of(const std::pair<std::string, Value>& object) {
@@ -189,7 +201,7 @@ Result<ServerConnection> make_roles(ServerConnection& bootstrap, const RegisterO
                                     std::ostream& out, Objects& made) {
   const std::string name = "agent-rbac-generator-" + options.name + suffix(random);
   SHIPLOG_TRY(const KeyPair credentials,
-              certificate_for(bootstrap, agent_identity::kRbacGenerator, name, options.certificate_seconds));
+              certificate_for(bootstrap, agent_identity::kRbacGenerator, name, options.certificate_seconds, out));
   SHIPLOG_TRY(auto generator, connect_as(bootstrap.target(), credentials));
   const auto make = [&]() -> Result<void> {
     out << kStep << "Waiting to check cluster exists" << std::endl;
@@ -240,6 +252,26 @@ Result<void> put_agent(ServerConnection& member, const RegisterOptions& options,
   if (options.image.empty()) return ok();
   out << kStep << "Waiting karmada-agent Deployment" << std::endl;
   return wait_for_agent(member, options);
+}
+
+/// Where an agent reads its access: the Secret of the member, unless it was removed there, and the file. Agents notice.
+Result<void> replace_access(ServerConnection& member, const RegisterOptions& options, const ClientTarget& access,
+                            std::ostream& out) {
+  const std::string user = agent_identity::user_of(options.name);
+  const std::string path = "/api/v1/namespaces/" + options.ns + "/secrets/" + kAgentKubeconfig;
+  auto secret = member.get(path);
+  if (!secret && secret.error().code != ErrorCode::kNotFound) return secret.error();
+  if (secret) {
+    secret.value().edit("data").set(kAgentKubeconfig, base64_encode(kubeconfig_text(user, access)));
+    SHIPLOG_TRY(member.replace(path, secret.value()));
+  }
+  if (!options.kubeconfig_out.empty()) {
+    SHIPLOG_TRY(write_kubeconfig(options.kubeconfig_out, user, access));
+  }
+  out << "\nthe agent of cluster(" << options.name << ") has a new certificate, in "
+      << (secret ? "Secret " + options.ns + "/" + kAgentKubeconfig + " of the member" : "")
+      << (secret && !options.kubeconfig_out.empty() ? " and in " : "") << options.kubeconfig_out << std::endl;
+  return ok();
 }
 
 }  // namespace
@@ -302,7 +334,9 @@ Result<void> register_cluster_pull(ServerConnection& member, const std::string& 
                                    std::ostream& progress) {
   SHIPLOG_TRY(check_register_options(options));
   SHIPLOG_TRY(const BootstrapToken token, parse_token(options.token));
-  SHIPLOG_TRY(preflight(member, options, out));
+  if (!options.renews) {
+    SHIPLOG_TRY(preflight(member, options, out));
+  }
   if (options.dry_run) return ok();
   out << kStep << "Waiting to perform the TLS Bootstrap" << std::endl;
   ClientTarget target;
@@ -311,19 +345,21 @@ Result<void> register_cluster_pull(ServerConnection& member, const std::string& 
   target.bearer_token = options.token;
   SHIPLOG_TRY(auto bootstrap, ServerConnection::open("the control plane", target));
 
+  const auto credentials = [&] {
+    out << kStep << "Waiting to construct karmada-agent kubeconfig" << std::endl;
+    return certificate_for(bootstrap, agent_identity::user_of(options.name), options.name + "-" + suffix(random),
+                           options.certificate_seconds, progress);
+  };
+  if (options.renews) {
+    SHIPLOG_TRY(const KeyPair renewed, credentials());
+    return replace_access(member, options, access_with(target, renewed), out);
+  }
   Objects roles;
   SHIPLOG_TRY(auto generator, make_roles(bootstrap, options, random, out, roles));
   Objects in_member;
   const auto rest = [&]() -> Result<void> {
-    out << kStep << "Waiting to construct karmada-agent kubeconfig" << std::endl;
-    SHIPLOG_TRY(const KeyPair credentials,
-                certificate_for(bootstrap, agent_identity::user_of(options.name), options.name + "-" + suffix(random),
-                                options.certificate_seconds));
-    ClientTarget access = target;
-    access.bearer_token.clear();
-    access.certificate_pem = credentials.certificate_pem;
-    access.key_pem = credentials.key_pem;
-    return put_agent(member, options, access, out, in_member);
+    SHIPLOG_TRY(const KeyPair made, credentials());
+    return put_agent(member, options, access_with(target, made), out, in_member);
   };
   if (const auto done = rest(); !done) {
     progress << "register failed and started deleting the created resources" << std::endl;

@@ -35,6 +35,7 @@ struct RegisterOptions {
   bool rotates_certificate = false;
   int64_t certificate_seconds = 31'536'000;
   std::string kubeconfig_out = {};  ///< the agent's access to the control plane, for an agent that runs outside
+  bool renews = false;              ///< the cluster is registered: its agent gets a new certificate, nothing else
   bool dry_run = false;
 };
 
@@ -42,7 +43,9 @@ struct RegisterOptions {
 Result<void> check_register_options(const RegisterOptions& options);
 
 /// Registers a cluster: finds the control plane by the token, makes the roles of the agent there, gets it a
-/// certificate, and puts the agent into the member. What was made is removed again when a later step fails.
+/// certificate, and puts the agent into the member. What was made is removed again when a later step fails. A renewal
+/// waits until an administrator has approved the certificate, as the token alone does not suffice for a registered
+/// cluster.
 Result<void> register_cluster_pull(ServerConnection& member, const std::string& member_kubeconfig,
                                    const RegisterOptions& options, Random& random, std::ostream& out,
                                    std::ostream& progress);

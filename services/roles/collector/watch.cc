@@ -154,16 +154,20 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
   evicting_.insert(id);
   const char* id_label = binding.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
   for (const ObjectKey& labelled : state.labelled(id_label, id)) {
-    if (labelled.type == type::kWork) slot_of_work(labelled).look_again.insert(labelled);
+    if (labelled.type != type::kWork) continue;
+    slot_of_work(labelled).look_again.insert(labelled);
+    slot_of_work(labelled).inbox->rouse();
   }
 }
 
 void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
-  if (evicting(value)) slot_of_work(work).look_again.insert(work);
+  Slot& own = slot_of_work(work);
+  if (evicting(value)) own.look_again.insert(work);
   doubt_unlisted(work, value);
   if (applied(value) && value["status"]["manifestStatuses"].size() < manifests_of(value).size()) {
-    slot_of_work(work).just_applied.push_back(work);
+    own.just_applied.push_back(work);
   }
+  if (!own.look_again.empty() || !own.just_applied.empty()) own.inbox->rouse();
 }
 
 /// A write brings an event of the member. Without one nothing was written: the object was as it is wanted already, and
@@ -281,7 +285,7 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
             object.set("apiVersion", body["apiVersion"]);
           }
           listing->names.emplace(object["metadata"]["namespace"].str(), object["metadata"]["name"].str());
-          inbox->push_back({listing->cluster, listing->served.type(), Arrived::What::kPresent, std::move(object), {}});
+          inbox->put(Arrived{listing->cluster, listing->served.type(), Arrived::What::kPresent, std::move(object), {}});
         }
         listing->resource_version = body["metadata"]["resourceVersion"].str();
         listing->token = body["metadata"]["continue"].str();
@@ -292,7 +296,7 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
 void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
   const std::string type = listing->served.type();
   const auto& inbox_of_slot = slot_of_cluster(listing->cluster).inbox;
-  inbox_of_slot->push_back({listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
+  inbox_of_slot->put(Arrived{listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
   auto watch = std::make_shared<Watch>();
   watch->since = task->now();
   watch->stream = members_.watch(
@@ -304,9 +308,9 @@ void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& l
         if (inbox == nullptr) return;
         const auto event_type = event["type"].as_string();
         if (event_type == "ADDED" || event_type == "MODIFIED") {
-          inbox->push_back({cluster, type, Arrived::What::kPresent, event["object"], {}});
+          inbox->put(Arrived{cluster, type, Arrived::What::kPresent, event["object"], {}});
         } else if (event_type == "DELETED") {
-          inbox->push_back({cluster, type, Arrived::What::kGone, event["object"], {}});
+          inbox->put(Arrived{cluster, type, Arrived::What::kGone, event["object"], {}});
         } else if (event_type == "ERROR") {  // 410: too far behind; begin again with a list
           if (const auto self = weak.lock()) self->ended = true;
         }
@@ -322,19 +326,21 @@ void MemberWatches::flush(const TaskPtr& task) {
   const int number = *slot_of_key(task->key());
   Slot& own = slot(number);
   if (own.wanted.empty()) return task->done();
+  own.inbox->wake = nullptr;  // what arrives from here on is seen before it rests
   const State& state = task->state();
   // All of it: an object that is deleted and created again within one inbox has not vanished.
   std::deque<Arrived> waiting;
-  while (!own.inbox->empty()) {
-    if (too_early(state, own.inbox->front(), task->now())) {
-      waiting.push_back(std::move(own.inbox->front()));
+  std::deque<Arrived>& arrived = own.inbox->arrived;
+  for (; !arrived.empty(); arrived.pop_front()) {
+    if (too_early(state, arrived.front(), task->now())) {
+      waiting.push_back(std::move(arrived.front()));
     } else {
-      take_in(state, own.inbox->front(), task->now());
+      take_in(state, arrived.front(), task->now());
     }
-    own.inbox->pop_front();
   }
-  *own.inbox = std::move(waiting);
-  for (; !own.answered->empty(); own.answered->pop_front()) take_in_answer(state, own.answered->front(), task->now());
+  arrived = std::move(waiting);
+  std::deque<Answered>& answered = own.inbox->answered;
+  for (; !answered.empty(); answered.pop_front()) take_in_answer(state, answered.front(), task->now());
   ask_due(state, number, task->now());
   doubt_unreported(state, number, task->now());
   name_generations(state, number);
@@ -366,11 +372,32 @@ void MemberWatches::flush(const TaskPtr& task) {
     }
     ++entry;
   }
-  if (seen.empty()) return task->done(kFlushEvery);
+  if (seen.empty()) return rest(task);
   // What is folded is dropped from `pending` by the next turn. A refusal means that a Work was just removed: the next
   // turn sees that too.
   task->append_observation(std::get<Decision>(std::move(seen).build()),
                            [task](Result<Revision> appended) { task->done(appended ? Millis{1} : kFlushEvery); });
+}
+
+/// Until something arrives, or a time has come. Nothing is left to be done at once then.
+void MemberWatches::rest(const TaskPtr& task) {
+  const int number = *slot_of_key(task->key());
+  const Slot& own = slot(number);
+  const Inbox& inbox = *own.inbox;
+  if (!inbox.arrived.empty() || !inbox.answered.empty() || !own.pending.empty() || !own.look_again.empty() ||
+      !own.just_applied.empty()) {
+    return task->done(kFlushEvery);
+  }
+  std::optional<UtcMillis> next;
+  const auto look_at = [&](UtcMillis time) { next = next ? std::min(*next, time) : time; };
+  if (!own.unreported.empty()) look_at(own.unreported.front().first + kSettled);
+  for (const auto& [place, asking] : asking_) {
+    if (slot_of(cluster_of_space(place.first.ns)) != number) continue;
+    if (!asking.under_way && !asking.object.is_null()) look_at(asking.not_before);
+  }
+  own.inbox->wake = task->waker(kFlushEvery);
+  if (!next) return task->done();
+  task->done(std::max(*next - task->now(), kFlushEvery));
 }
 
 /// Written for a revision that this replica has not folded yet: another process dispatches, and the member was faster

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,7 +32,8 @@ namespace shiplog::collector {
 ///
 /// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
 /// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
-/// Members of different slots have nothing in common: each slot has an inbox and a flush key of its own.
+/// Members of different slots have nothing in common: each slot has an inbox and a flush key of its own. The key rests
+/// while there is nothing to report; the first of what arrives then wakes it, a moment later.
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
 class MemberWatches {
  public:
@@ -134,11 +136,29 @@ class MemberWatches {
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
   void name_generations(const State& state, int slot);
+  void rest(const TaskPtr& task);
+  /// What has come from outside since the last flush. Callbacks hold it weakly: it ends when the slot is lost.
+  struct Inbox {
+    std::deque<Arrived> arrived;
+    std::deque<Answered> answered;
+    std::function<void()> wake;  // while the flush key rests
+
+    void put(Arrived one) {
+      arrived.push_back(std::move(one));
+      rouse();
+    }
+    void put(Answered one) {
+      answered.push_back(std::move(one));
+      rouse();
+    }
+    void rouse() {
+      if (const auto run = std::exchange(wake, nullptr)) run();
+    }
+  };
   /// Of the members of one slot.
   struct Slot {
     std::map<ObjectKey, Served> wanted;  // by the key of the watch
-    std::shared_ptr<std::deque<Arrived>> inbox = std::make_shared<std::deque<Arrived>>();
-    std::shared_ptr<std::deque<Answered>> answered = std::make_shared<std::deque<Answered>>();
+    std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
     std::map<ObjectKey, Value> pending;   // manifestStatuses to be reported, by Work
     std::set<ObjectKey> look_again;       // Works of bindings with evictions, to be processed by the next flush
     std::vector<ObjectKey> just_applied;  // Works with objects that are not reported yet

@@ -40,9 +40,9 @@ void MemberWatches::ask(const State& state, const ManifestRef& place, Asking& as
                                                    interpreter::reflect_status(state, object, now),
                                                    interpreter::health(state, object, now)});
   const auto open = std::make_shared<int>(1);
-  const auto end = [round, open, alive = std::weak_ptr{slot_of_work(place.first).answered}] {
+  const auto end = [round, open, alive = std::weak_ptr{slot_of_work(place.first).inbox}] {
     if (--*open > 0) return;
-    if (const auto answered = alive.lock()) answered->push_back(std::move(*round));
+    if (const auto inbox = alive.lock()) inbox->put(std::move(*round));
   };
   const auto put = [&](const interpreter::Uninterpreted& missing, auto take) {
     if (missing.questions.empty() || resolver_ == nullptr) return;

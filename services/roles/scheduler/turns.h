@@ -56,6 +56,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
       task_->retry(error);
       leave();
     }
+    std::function<void()> waker(Millis delay) override { return task_->waker(delay); }
 
    private:
     void leave() {
