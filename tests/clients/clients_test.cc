@@ -27,14 +27,9 @@ bool all_clients_required() {
 
 class Clients : public ::testing::Test {
  protected:
-  void start(const std::vector<std::string>& members) {
-    fleet_.serve();
-    for (const std::string& member : members) fleet_.join(member);
-    fleet_is_up_ = true;
-  }
-  std::string kubeconfig(const std::string& process) const { return fleet_.kubeconfig(process); }
   void run_session(std::vector<std::string> command, const Environment& extra = {}) {
-    if (!fleet_is_up_) start({"member1"});
+    fleet_.serve();
+    fleet_.join("member1");
     ASSERT_FALSE(HasFailure());
     Environment environment{{"HOME", fleet_.path("home")},
                             {"KUBECONFIG", fleet_.kubeconfig("plane")},
@@ -49,7 +44,6 @@ class Clients : public ::testing::Test {
 
  private:
   Fleet fleet_;
-  bool fleet_is_up_ = false;
 };
 
 // Ends the test if the client is not installed.
@@ -126,18 +120,6 @@ TEST_F(Clients, GoSessionSucceeds) {
   const std::string session = kInstalled + "/go/session";
   SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go and controller-runtime");
   run_session({session});
-}
-
-TEST_F(Clients, KarmadactlSessionSucceeds) {
-  const char* program = std::getenv("SHIPLOG_KARMADACTL");
-  if (program == nullptr || *program == '\0') {
-    std::cerr << "\nNOT TESTED: karmadactl is run with SHIPLOG_KARMADACTL=FILE ./dev test -L clients\n";
-    GTEST_SKIP() << "karmadactl is run with SHIPLOG_KARMADACTL=FILE";
-  }
-  start({"member1", "member2"});
-  run_session({kScripts + "/karmadactl/session.sh", program}, {{"OTHER", "member2"},
-                                                               {"MEMBER_KUBECONFIG", kubeconfig("member1")},
-                                                               {"OTHER_KUBECONFIG", kubeconfig("member2")}});
 }
 
 TEST_F(Clients, NodeSessionSucceeds) {
