@@ -34,6 +34,7 @@ struct Membership {
   std::vector<std::string> push, pull;
   bool upstream_agent = false;
 };
+void PrintTo(const Membership& membership, std::ostream* out) { *out << membership.name; }
 
 class CommandMatrix : public ::testing::Test {
  protected:

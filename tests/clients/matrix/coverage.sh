@@ -3,8 +3,7 @@
 # Commands of the program, and those that no row is for: the installer works on the Kubernetes cluster that hosts Karmada, and
 # shiplogctl's own commands have tests of their own.
 table_commands=(get describe explain api-resources api-versions create delete edit patch label annotate apply logs exec attach
-  "top pod" "top node" promote interpret cordon uncordon taint join unjoin "token create" "token list" "token delete"
-  register unregister)
+  "top pod" "top node" promote interpret cordon uncordon taint "token create" "token list" "token delete")
 # Those of create: kubectl's, which shiplogctl runs.
 created=(clusterrole clusterrolebinding configmap cronjob deployment ingress job namespace poddisruptionbudget priorityclass
   quota role rolebinding "secret docker-registry" "secret generic" "secret tls" "service clusterip" "service externalname"
@@ -26,6 +25,8 @@ coverage() {
   step "options without a row"
   declare -A used=()
   remember
+  [ ${#push[@]} = 0 ] || table_commands+=(join unjoin)
+  [ ${#pull[@]} = 0 ] || table_commands+=(register unregister)
   own || table_commands+=("${created[@]/#/create }")
   for command in "${table_commands[@]}"; do
     while read -r short long; do

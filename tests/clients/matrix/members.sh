@@ -87,8 +87,9 @@ one_member() {
 
   # karmadactl has these for the control plane only.
   step "$one: create, label, annotate, patch, edit, delete"
+  file there.yaml <<<'{apiVersion: v1, kind: ConfigMap, metadata: {name: there}, data: {a: b}}'
   local at=(--operation-scope members --cluster "$one")
-  shiplogctl  is      "configmap/there created"                    create configmap there --from-literal=a=b "${at[@]}"
+  shiplogctl  is      "configmap/there created"                    create -f "$scratch/there.yaml" "${at[@]}"
   shiplogctl  is      "configmap/there labeled"                    label configmap there x=y "${at[@]}"
   shiplogctl  is      "configmap/there annotated"                  annotate configmap there x=y "${at[@]}"
   shiplogctl  is      "configmap/there patched"                    patch configmap there -p '{"data":{"a":"c"}}' "${at[@]}"

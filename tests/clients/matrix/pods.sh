@@ -8,7 +8,8 @@ pods_of() {
   both        matches "."                                          logs "$pod" -C "$one" -c web
   both        matches "^[^"$'\n'"]+$"                              logs "$pod" --cluster "$one" --container web --tail=1
   both        matches "^\[pod/$pod/web\] [0-9]{4}-[0-9-]+T"        logs "$pod" -C "$one" -c web --tail=1 --timestamps --prefix
-  both        matches "\[pod/$pod/shell\].*"$'\n'"(.*"$'\n'")*.*\[pod/$pod/web\]" logs "$pod" -C "$one" --all-containers --prefix
+  both        prints  "[pod/$pod/shell]"                           logs "$pod" -C "$one" --all-containers --prefix
+  both        prints  "[pod/$pod/web]"                             logs "$pod" -C "$one" --all-containers --prefix
   both        matches "."                                          logs deployment/far -C "$one" -c web --since=1h --namespace default
   both        is      ""                                           logs "$pod" -C "$one" -c web --since-time=2999-01-01T00:00:00Z
   both        matches "^.{10}$"                                    logs "$pod" -C "$one" -c web --limit-bytes=10
