@@ -13,9 +13,9 @@ inline bool aims_at(const Value& spec, const std::string& cluster) {
     return std::ranges::any_of(targets.items(),
                                [&](const Value& target) { return target["name"].as_string() == cluster; });
   };
-  return names(spec["clusters"]) ||
-         std::ranges::any_of(spec["requiredBy"].items(),
-                             [&](const Value& required) { return names(required["clusters"]); });
+  return names(spec["clusters"]) || std::ranges::any_of(spec["requiredBy"].items(), [&](const Value& required) {
+           return names(required["clusters"]);
+         });
 }
 
 }  // namespace shiplog

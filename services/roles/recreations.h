@@ -17,8 +17,9 @@ namespace shiplog {
 /// Every role that makes Works has one. Memory of the process; what it forgets is made again sooner.
 class Recreations {
  public:
-  static constexpr Millis kPause{5'000};     ///< after the last Work of the cluster that was deleted
-  static constexpr Millis kLongest{60'000};  ///< after the deletion of the Work itself: as long as upstream's command waits
+  static constexpr Millis kPause{5'000};  ///< after the last Work of the cluster that was deleted
+  static constexpr Millis kLongest{
+      60'000};  ///< after the deletion of the Work itself: as long as upstream's command waits
 
   /// A Work is gone.
   void removed(const State& state, const Change& work);

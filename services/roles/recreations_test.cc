@@ -36,7 +36,8 @@ class WorksMadeAgain : public ::testing::Test {
     recreations.removed(history.state(), {.object = key,
                                           .revision = {},
                                           .before = json(R"({"metadata": {"labels":
-                                              {"resourcebinding.karmada.io/permanent-id": ")" + id + R"("}}})"),
+                                              {"resourcebinding.karmada.io/permanent-id": ")" +
+                                                         id + R"("}}})"),
                                           .after = {},
                                           .json = nullptr});
   }

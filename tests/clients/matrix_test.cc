@@ -1,5 +1,5 @@
-// The table of commands of Karmada's command line (tests/clients/matrix) on fleets of push members, of pull members, and of
-// both. With shiplogctl it runs always; with karmadactl, unmodified, when SHIPLOG_KARMADACTL names it.
+// The table of commands of Karmada's command line (tests/clients/matrix) on fleets of push members, of pull members,
+// and of both. With shiplogctl it runs always; with karmadactl, unmodified, when SHIPLOG_KARMADACTL names it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

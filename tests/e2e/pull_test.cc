@@ -107,7 +107,8 @@ TEST_F(PullMode, TheWorksOfAClusterThatUnregistersCanBeDeletedUntilNoneIsLeft_1_
   fleet_.kubectl_ok({"create", "namespace", "shop"});
   const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works";
   // Of the namespace, of the ConfigMap, and of the impersonator's rights.
-  EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 4; })) << read_file(agent_->log());
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 4; }))
+      << read_file(agent_->log());
   EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMap).status == 200; })) << read_file(agent_->log());
   EXPECT_TRUE(eventually([&] {
     const Answer list = fleet_.api().get(works);

@@ -140,20 +140,21 @@ TEST(Ctl, CompletionListsCommandsOptionsAndTheirValues) {
 TEST(Ctl, EveryCommandKnowsTheContextByKarmadactlsName) {
   const std::string config = ::testing::TempDir() + "shiplogctl-context.kubeconfig";
   std::ofstream{config} << "{apiVersion: v1, kind: Config}\n";
-  for (std::vector<std::string> words : std::vector<std::vector<std::string>>{{"get", "pods"},
-                                                                              {"get", "clusters"},
-                                                                              {"top", "pod"},
-                                                                              {"top", "node"},
-                                                                              {"cordon", "m1"},
-                                                                              {"uncordon", "m1"},
-                                                                              {"taint", "clusters", "m1", "a:NoSchedule"},
-                                                                              {"promote", "pod", "web", "-C", "m1"},
-                                                                              {"interpret", "demo", "--check"},
-                                                                              {"describe", "pod", "web", "-C", "m1"},
-                                                                              {"token", "create"},
-                                                                              {"token", "list"},
-                                                                              {"token", "delete", "abcdef"},
-                                                                              {"unjoin", "m1"}}) {
+  for (std::vector<std::string> words :
+       std::vector<std::vector<std::string>>{{"get", "pods"},
+                                             {"get", "clusters"},
+                                             {"top", "pod"},
+                                             {"top", "node"},
+                                             {"cordon", "m1"},
+                                             {"uncordon", "m1"},
+                                             {"taint", "clusters", "m1", "a:NoSchedule"},
+                                             {"promote", "pod", "web", "-C", "m1"},
+                                             {"interpret", "demo", "--check"},
+                                             {"describe", "pod", "web", "-C", "m1"},
+                                             {"token", "create"},
+                                             {"token", "list"},
+                                             {"token", "delete", "abcdef"},
+                                             {"unjoin", "m1"}}) {
     words.insert(words.begin(), "shiplogctl");
     words.insert(words.end(), {"--karmada-context", "elsewhere", "--kubeconfig", config});
     const CommandRun ran = run(words, with(make_memory_journal()));

@@ -36,9 +36,8 @@ std::vector<std::string> texts(const Value& list) {
 /// Versions of a group are added in the order of preference. Some resources are not in the first one: works are in
 /// v1alpha1 of their group, bindings in v1alpha2.
 void add_unless_known(Resource resource, std::vector<Resource>& found) {
-  const bool known = std::ranges::any_of(found, [&](const Resource& other) {
-    return other.group == resource.group && other.plural == resource.plural;
-  });
+  const bool known = std::ranges::any_of(
+      found, [&](const Resource& other) { return other.group == resource.group && other.plural == resource.plural; });
   if (!known) found.push_back(std::move(resource));
 }
 
