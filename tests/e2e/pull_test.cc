@@ -50,7 +50,7 @@ class PullMode : public ::testing::Test {
   }
   void start_agent() {
     agent_ = std::make_unique<Process>(
-        std::vector<std::string>{SHIPLOG_BUILT "/shiplogd", "agent", "--karmada-kubeconfig=" + access(),
+        std::vector<std::string>{std::string{SHIPLOG_BUILT} + "/shiplogd", "agent", "--karmada-kubeconfig=" + access(),
                                  "--kubeconfig=" + fleet_.kubeconfig("m1"), "--cluster-name=m1"},
         Environment{{"HOME", fleet_.path("home")}}, fleet_.path("agent.log"));
   }
@@ -108,7 +108,7 @@ TEST_F(PullMode, TheWorksOfAClusterThatUnregistersCanBeDeletedUntilNoneIsLeft_1_
   const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works";
   // Of the namespace, of the ConfigMap, and of the impersonator's rights.
   EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 4; }))
-      << read_file(agent_->log());
+      << fleet_.kubectl_ok({"get", "works", "-A"}) << read_file(agent_->log());
   EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMap).status == 200; })) << read_file(agent_->log());
   EXPECT_TRUE(eventually([&] {
     const Answer list = fleet_.api().get(works);
