@@ -103,6 +103,9 @@ TEST_F(PullMode, AClusterRegistersWorksAndUnregisters_1_7_8_1_10_3) {  // 1.6.4,
 TEST_F(PullMode, TheWorksOfAClusterThatUnregistersCanBeDeletedUntilNoneIsLeft_1_10_3) {
   ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
   start_agent();
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/m1", "--timeout=10s"}).ok();
+  })) << read_file(agent_->log());
   propagate();
   fleet_.kubectl_ok({"create", "namespace", "shop"});
   const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works";
