@@ -27,13 +27,11 @@ bool all_clients_required() {
 
 class Clients : public ::testing::Test {
  protected:
-  void start(const std::vector<std::string>& members) {
+  void start() {
     fleet_.serve();
-    for (const std::string& member : members) fleet_.join(member);
-    fleet_is_up_ = true;
+    fleet_.join("member1");
   }
   Fleet& fleet() { return fleet_; }
-  std::string kubeconfig(const std::string& process) const { return fleet_.kubeconfig(process); }
   Environment environment() const {
     return {{"HOME", fleet_.path("home")},
             {"KUBECONFIG", fleet_.kubeconfig("plane")},
@@ -41,7 +39,7 @@ class Clients : public ::testing::Test {
             {"TMPDIR", fleet_.temporary()}};
   }
   void run_session(std::vector<std::string> command, const Environment& extra = {}) {
-    if (!fleet_is_up_) start({"member1"});
+    start();
     ASSERT_FALSE(HasFailure());
     Environment variables = environment();
     variables.insert(extra.begin(), extra.end());
@@ -53,7 +51,6 @@ class Clients : public ::testing::Test {
 
  private:
   Fleet fleet_;
-  bool fleet_is_up_ = false;
 };
 
 // Ends the test if the client is not installed.
@@ -155,7 +152,7 @@ std::string colored(const std::string& name, const std::string& colour) {
 TEST_F(Clients, GoInformersFollowAMemberThroughTheClusterProxy) {
   const std::string session = kInstalled + "/go/session";
   SHIPLOG_NEED(std::filesystem::exists(session), "the session of client-go and controller-runtime");
-  start({"member1"});
+  start();
   const auto in_member = [&](const std::vector<std::string>& words, const std::string& input = {}) {
     fleet().kubectl_ok(words, input, "member1");
   };
@@ -192,18 +189,6 @@ TEST_F(Clients, GoInformersFollowAMemberThroughTheClusterProxy) {
   in_member({"apply", "-f", "-"}, colored("the-end", "black"));
   EXPECT_TRUE(sees("done")) << read_file(log);
   EXPECT_TRUE(eventually([&] { return !informers.running(); }));
-}
-
-TEST_F(Clients, KarmadactlSessionSucceeds) {
-  const char* program = std::getenv("SHIPLOG_KARMADACTL");
-  if (program == nullptr || *program == '\0') {
-    std::cerr << "\nNOT TESTED: karmadactl is run with SHIPLOG_KARMADACTL=FILE ./dev test -L clients\n";
-    GTEST_SKIP() << "karmadactl is run with SHIPLOG_KARMADACTL=FILE";
-  }
-  start({"member1", "member2"});
-  run_session({kScripts + "/karmadactl/session.sh", program}, {{"OTHER", "member2"},
-                                                               {"MEMBER_KUBECONFIG", kubeconfig("member1")},
-                                                               {"OTHER_KUBECONFIG", kubeconfig("member2")}});
 }
 
 TEST_F(Clients, NodeSessionSucceeds) {

@@ -223,6 +223,11 @@ TEST_F(AggregatedServers, WhatShiplogServesIsNeverAnotherServers) {
   })) << to_json(condition("v1.apps"));
   EXPECT_EQ(api().get("/apis/apps/v1/namespaces/default/deployments").json["kind"].as_string(), "DeploymentList");
   EXPECT_EQ(addon.probes(), 0U);
+  const Answer unknown = api().get("/apis/apps/v1/things");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_NE(unknown.json["message"].as_string().find("as this server serves the group and version itself"),
+            std::string_view::npos)
+      << unknown.body;
 
   // A definition takes over what an add-on has served.
   AddonServer things{trusted()};

@@ -179,6 +179,32 @@ TEST_F(PullMode, AClusterWhoseAgentIsGoneUnregisters_1_12_2) {
   EXPECT_EQ(fleet_.api("m1").get(kMap).status, 200) << "what was applied stays";
 }
 
+// As upstream's unregister does before it deletes the Cluster: it deletes the Works, and again, until it finds none.
+TEST_F(PullMode, TheWorksOfAClusterThatUnregistersCanBeDeletedUntilNoneIsLeft_1_10_3) {
+  ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
+  start_agent();
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/m1", "--timeout=10s"}).ok();
+  })) << read_file(agent_->log());
+  propagate();
+  fleet_.kubectl_ok({"create", "namespace", "shop"});
+  const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works";
+  // Of the namespace, of the ConfigMap, and of the impersonator's rights.
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 4; }))
+      << fleet_.kubectl_ok({"get", "works", "-A"}) << read_file(agent_->log());
+  EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMap).status == 200; })) << read_file(agent_->log());
+  EXPECT_TRUE(eventually([&] {
+    const Answer list = fleet_.api().get(works);
+    for (const Value& work : list.json["items"].items()) {
+      fleet_.api().remove(works + "/" + work["metadata"]["name"].str());
+    }
+    return list.status == 200 && list.json["items"].size() == 0;
+  })) << "they are made again at once";
+  EXPECT_EQ(fleet_.api("m1").get(kMap).status, 404);
+  EXPECT_EQ(fleet_.api().remove(kClusterPath).status, 200);
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get(kClusterPath).status == 404; }));
+}
+
 TEST_F(PullMode, AnAgentHasNoAccessToOtherClusters_9_1) {
   fleet_.join("m2");
   ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());

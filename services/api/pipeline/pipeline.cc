@@ -92,16 +92,17 @@ void forward(const Server& server, const ReadHandlers& reads, const AggregatedVe
   reads.forward(std::move(draft), version);
 }
 
-/// A resource that is not served here: 404, or, if an APIService names another server for it, 503 with the reason.
+/// A resource that is not served here: 404. If an APIService names another server for it, the group and version is
+/// served here as well, or the request would have been forwarded, and the error explains that.
 Error unserved(const Server& server, const ResourcePath& path) {
   const Error missing = no_such_path();
   const ObjectKey key{"apiservices.apiregistration.k8s.io", "", path.version + "." + path.group};
   const auto service = server.objects.find(key);
   if (!service || service.value()["spec"]["service"].is_null()) return missing;
   const Value& target = service.value()["spec"]["service"];
-  return Error{ErrorCode::kUnavailable, "APIService " + key.name + " names the service \"" + target["name"].str() +
-                                            "\" of namespace \"" + target["namespace"].str() +
-                                            "\", and this server does not pass requests on to services"};
+  return Error{missing.code, missing.message + ": APIService " + key.name + " names the service \"" +
+                                 target["name"].str() + "\" of namespace \"" + target["namespace"].str() +
+                                 "\", which is not used, as this server serves the group and version itself"};
 }
 
 /// Forwards the request after all if its APIService was only just registered, through another API server.

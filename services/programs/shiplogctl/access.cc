@@ -19,7 +19,7 @@ void AccessOptions::add_options(CLI::App& app) {
                  "Kubeconfig of the control plane (default: $KUBECONFIG, then ~/.kube/config)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--context", context, "Context of the kubeconfig (default: the current one)")
+  app.add_option("--context,--karmada-context", context, "Context of the kubeconfig (default: the current one)")
       ->type_name("NAME")
       ->group(group);
   app.add_option("-n,--namespace", ns, "Namespace (default: the context's)")->type_name("NS")->group(group);

@@ -32,7 +32,7 @@ Result<bool> change_cluster(ServerConnection& plane, const std::string& name, bo
     if (dry_run) return true;
     const Value patch =
         Value::object({{"metadata", Value::object({{"resourceVersion", cluster["metadata"]["resourceVersion"]}})},
-                       {"spec", Value::object({{"taints", *taints}})}});
+                       {"spec", Value::object({{"taints", taints->size() == 0 ? Value{} : *taints}})}});
     const auto patched = plane.merge_patch(path, patch);
     if (patched) return true;
     if (patched.error().code != ErrorCode::kConflict || attempt == kAttempts) return patched.error();

@@ -79,6 +79,13 @@ Result<void> get_clusters(ServerConnection& plane, const GetClustersOptions& opt
     return ok();
   }
   if (raw) {
+    for (Value& answer : answers) {
+      if (options.names.empty()) {
+        for (Value& item : answer.edit("items").edit_items()) item.edit("metadata").erase("managedFields");
+      } else {
+        answer.edit("metadata").erase("managedFields");
+      }
+    }
     Value document = answers.front();
     if (answers.size() > 1) {
       document = Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value::array(std::move(answers))}});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <sstream>
 
@@ -133,6 +135,33 @@ TEST(Ctl, CompletionListsCommandsOptionsAndTheirValues) {
   EXPECT_EQ(candidates({"events", "tail", "--no-f"}), "--no-follow\tPrint the entries that exist, then exit\n:4\n");
   EXPECT_EQ(candidates({"join", "m1", "--cluster-kubeconfig", ""}), ":0\n") << "file names";
   EXPECT_EQ(candidates({"unjoin", ""}), ":4\n") << "without a control plane there are no names";
+}
+
+TEST(Ctl, EveryCommandKnowsTheContextByKarmadactlsName) {
+  const std::string config = ::testing::TempDir() + "shiplogctl-context.kubeconfig";
+  std::ofstream{config} << "{apiVersion: v1, kind: Config}\n";
+  for (std::vector<std::string> words :
+       std::vector<std::vector<std::string>>{{"get", "pods"},
+                                             {"get", "clusters"},
+                                             {"top", "pod"},
+                                             {"top", "node"},
+                                             {"cordon", "m1"},
+                                             {"uncordon", "m1"},
+                                             {"taint", "clusters", "m1", "a:NoSchedule"},
+                                             {"promote", "pod", "web", "-C", "m1"},
+                                             {"interpret", "demo", "--check"},
+                                             {"describe", "pod", "web", "-C", "m1"},
+                                             {"token", "create"},
+                                             {"token", "list"},
+                                             {"token", "delete", "abcdef"},
+                                             {"unjoin", "m1"}}) {
+    words.insert(words.begin(), "shiplogctl");
+    words.insert(words.end(), {"--karmada-context", "elsewhere", "--kubeconfig", config});
+    const CommandRun ran = run(words, with(make_memory_journal()));
+    EXPECT_EQ(ran.code, 1) << words[1] << ": " << ran.err;
+    EXPECT_NE(ran.err.find("there is no context \"elsewhere\""), std::string::npos) << words[1] << ": " << ran.err;
+  }
+  std::filesystem::remove(config);
 }
 
 TEST(Ctl, FailureIsOneSentenceAndExitsWith1) {

@@ -166,6 +166,17 @@ TEST(CustomColumns, AreReadWithFilters) {
   EXPECT_FALSE(parse_custom_columns("NAME"));
 }
 
+TEST(CustomColumns, AFileHasALineOfHeadersAndALineOfPaths) {
+  const auto columns = parse_custom_columns_file("NAME  READY\n.metadata.name  {.status.readyReplicas}\n");
+  ASSERT_TRUE(columns);
+  ASSERT_EQ(columns.value().size(), 2U);
+  EXPECT_EQ(columns.value()[0], (std::pair<std::string, std::string>{"NAME", "{.metadata.name}"}));
+  EXPECT_EQ(columns.value()[1].second, "{.status.readyReplicas}");
+  EXPECT_FALSE(parse_custom_columns_file("NAME READY\n.metadata.name\n"));
+  EXPECT_FALSE(parse_custom_columns_file("NAME:.metadata.name\n"));
+  EXPECT_FALSE(parse_custom_columns_file(""));
+}
+
 TEST(Top, SumsContainersAndSortsByUse_cli_8) {
   const Value metrics = json(R"({"items":[
     {"metadata":{"name":"a","namespace":"n"},"containers":[{"name":"x","usage":{"cpu":"5m","memory":"1Mi"}},

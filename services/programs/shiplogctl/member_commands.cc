@@ -24,11 +24,6 @@ void add_wait(CLI::App& sub, int64_t& seconds, const std::string& what) {
       ->default_str(std::to_string(seconds) + "s");
 }
 
-/// karmadactl's names for what are global options here.
-void add_upstream_names(CLI::App& sub, AccessOptions& access) {
-  sub.add_option("--karmada-context", access.context)->group("");
-}
-
 }  // namespace
 
 void Program::add_join() {
@@ -61,7 +56,7 @@ void Program::add_join() {
   add_wait(*sub, join_.wait_seconds, "How long to wait for it to become ready");
   sub->add_flag("--no-wait", no_wait_, "Do not wait for it to become ready");
   sub->add_flag("--dry-run", join_.dry_run, "Check everything, change nothing");
-  add_upstream_names(*sub, access_);
+  // karmadactl's names for what are global options here.
   sub->add_option("--karmada-as", access_.as.user)->group("");
   sub->add_option("--karmada-as-group", access_.as.groups)
       ->expected(1)
@@ -86,7 +81,6 @@ void Program::add_unjoin() {
   add_wait(*sub, unjoin_.wait_seconds, "How long to wait for the removal of the Cluster");
   sub->add_flag("--force", unjoin_.force, "Then remove the finalizers: for a member that no longer exists");
   sub->add_flag("--dry-run", unjoin_.dry_run, "Check everything, change nothing");
-  add_upstream_names(*sub, access_);
 }
 
 void Program::add_rotate() {

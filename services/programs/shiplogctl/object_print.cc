@@ -41,6 +41,17 @@ Error bad_template(const Error& error, const std::string& output) {
 
 }  // namespace
 
+namespace {
+
+/// "a.b", ".a.b" and "{.a.b}" are the same path.
+std::string whole_path(std::string path) {
+  if (path.starts_with("{") && path.ends_with("}")) path = path.substr(1, path.size() - 2);
+  if (!path.starts_with(".") && !path.starts_with("[")) path.insert(0, ".");
+  return "{" + path + "}";
+}
+
+}  // namespace
+
 Result<std::vector<std::pair<std::string, std::string>>> parse_custom_columns(const std::string& spec) {
   std::vector<std::pair<std::string, std::string>> columns;
   size_t begin = 0;
@@ -56,11 +67,27 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_custom_columns(co
       return Error{ErrorCode::kInvalid,
                    "unexpected custom-columns spec: " + column + ", expected <header>:<json-path-expr>"};
     }
-    std::string path = column.substr(colon + 1);
-    if (path.starts_with("{") && path.ends_with("}")) path = path.substr(1, path.size() - 2);
-    if (!path.starts_with(".") && !path.starts_with("[")) path.insert(0, ".");
-    columns.emplace_back(column.substr(0, colon), "{" + path + "}");
+    columns.emplace_back(column.substr(0, colon), whole_path(column.substr(colon + 1)));
   }
+  return columns;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> parse_custom_columns_file(const std::string& text) {
+  std::vector<std::vector<std::string>> lines;
+  std::istringstream stream{text};
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream in_line{line};
+    auto& words = lines.emplace_back();
+    for (std::string word; in_line >> word;) words.push_back(word);
+    if (words.empty()) lines.pop_back();
+  }
+  if (lines.size() != 2 || lines[0].size() != lines[1].size()) {
+    return Error{ErrorCode::kInvalid,
+                 "a file of custom columns has a line of headers, and a line with as many JSON paths: NAME READY, and "
+                 ".metadata.name .status.readyReplicas"};
+  }
+  std::vector<std::pair<std::string, std::string>> columns;
+  for (size_t i = 0; i < lines[0].size(); ++i) columns.emplace_back(lines[0][i], whole_path(lines[1][i]));
   return columns;
 }
 
@@ -72,7 +99,8 @@ Result<ObjectPrinter> ObjectPrinter::make(const std::string& output, bool no_hea
   std::string argument = equals == std::string::npos ? "" : output.substr(equals + 1);
   const bool plain = printer.form_ == "json" || printer.form_ == "yaml" || printer.form_ == "name";
   if (plain && equals == std::string::npos) return printer;
-  if (printer.form_.ends_with("-file") && !argument.empty()) {
+  const bool from_file = printer.form_.ends_with("-file") && !argument.empty();
+  if (from_file) {
     SHIPLOG_TRY(argument, read_file(argument));
     printer.form_.erase(printer.form_.size() - std::string_view{"-file"}.size());
   }
@@ -89,7 +117,7 @@ Result<ObjectPrinter> ObjectPrinter::make(const std::string& output, bool no_hea
     }
     return printer;
   }
-  SHIPLOG_TRY(auto columns, parse_custom_columns(argument));
+  SHIPLOG_TRY(auto columns, from_file ? parse_custom_columns_file(argument) : parse_custom_columns(argument));
   for (auto& [heading, path] : columns) {
     if (const auto parsed = JsonPathTemplate::parse(path); !parsed) return bad_template(parsed.error(), output);
     printer.columns_.push_back({heading, path});

@@ -35,5 +35,7 @@ class ObjectPrinter {
 
 /// The columns of "NAME:.metadata.name,IMAGE:.spec.containers[0].image". Error: kInvalid.
 Result<std::vector<std::pair<std::string, std::string>>> parse_custom_columns(const std::string& spec);
+/// Those of a file for custom-columns-file: a line of headers, and a line with a path for each. Error: kInvalid.
+Result<std::vector<std::pair<std::string, std::string>>> parse_custom_columns_file(const std::string& text);
 
 }  // namespace shiplog::ctl

@@ -166,7 +166,6 @@ void Program::add_unregister() {
                   "Kubeconfig of the control plane (default: --kubeconfig; without both the agent's own access, which "
                   "leaves its roles in the control plane)")
       ->type_name("FILE");
-  sub->add_option("--karmada-context", access_.context)->group("");
   sub->add_option("--agent-name", unregister_.agent, "Deployment of the agent in the member")
       ->capture_default_str()
       ->type_name("NAME");

@@ -33,19 +33,29 @@ std::vector<std::string> texts(const Value& list) {
   return found;
 }
 
+/// Versions of a group are added in the order of preference. Some resources are not in the first one: works are in
+/// v1alpha1 of their group, bindings in v1alpha2.
+void add_unless_known(Resource resource, std::vector<Resource>& found) {
+  const bool known = std::ranges::any_of(
+      found, [&](const Resource& other) { return other.group == resource.group && other.plural == resource.plural; });
+  if (!known) found.push_back(std::move(resource));
+}
+
 void add_aggregated(const Value& groups, std::vector<Resource>& found) {
   for (const Value& group : groups["items"].items()) {
-    const Value& version = group["versions"][0];
-    for (const Value& resource : version["resources"].items()) {
-      if (!can_list(resource)) continue;
-      found.push_back({.group = group["metadata"]["name"].str(),
-                       .version = version["version"].str(),
-                       .plural = resource["resource"].str(),
-                       .singular = resource["singularResource"].str(),
-                       .kind = resource["responseKind"]["kind"].str(),
-                       .short_names = texts(resource["shortNames"]),
-                       .namespaced = resource["scope"].as_string() == "Namespaced",
-                       .categories = texts(resource["categories"])});
+    for (const Value& version : group["versions"].items()) {
+      for (const Value& resource : version["resources"].items()) {
+        if (!can_list(resource)) continue;
+        add_unless_known({.group = group["metadata"]["name"].str(),
+                          .version = version["version"].str(),
+                          .plural = resource["resource"].str(),
+                          .singular = resource["singularResource"].str(),
+                          .kind = resource["responseKind"]["kind"].str(),
+                          .short_names = texts(resource["shortNames"]),
+                          .namespaced = resource["scope"].as_string() == "Namespaced",
+                          .categories = texts(resource["categories"])},
+                         found);
+      }
     }
   }
 }
@@ -55,14 +65,15 @@ Result<void> add_group_version(ServerConnection& server, const std::string& grou
   SHIPLOG_TRY(const Value list, server.get((group.empty() ? "/api/" : "/apis/" + group + "/") + version));
   for (const Value& resource : list["resources"].items()) {
     if (!can_list(resource) || resource["name"].as_string().find('/') != std::string_view::npos) continue;
-    found.push_back({.group = group,
-                     .version = version,
-                     .plural = resource["name"].str(),
-                     .singular = resource["singularName"].str(),
-                     .kind = resource["kind"].str(),
-                     .short_names = texts(resource["shortNames"]),
-                     .namespaced = resource["namespaced"].as_bool(),
-                     .categories = texts(resource["categories"])});
+    add_unless_known({.group = group,
+                      .version = version,
+                      .plural = resource["name"].str(),
+                      .singular = resource["singularName"].str(),
+                      .kind = resource["kind"].str(),
+                      .short_names = texts(resource["shortNames"]),
+                      .namespaced = resource["namespaced"].as_bool(),
+                      .categories = texts(resource["categories"])},
+                     found);
   }
   return ok();
 }
@@ -83,9 +94,14 @@ Result<std::vector<Resource>> read_resources(ServerConnection& plane) {
     } else if (groups["kind"].as_string() == "APIGroupList") {
       for (const Value& group : groups["groups"].items()) {
         // An unavailable group is left out, as the aggregated form does.
-        const auto added =
-            add_group_version(plane, group["name"].str(), group["preferredVersion"]["version"].str(), found);
-        if (!added && added.error().code == ErrorCode::kTimeout) return added.error();
+        std::vector<std::string> versions{group["preferredVersion"]["version"].str()};
+        for (const Value& version : group["versions"].items()) {
+          if (version["version"].as_string() != versions.front()) versions.push_back(version["version"].str());
+        }
+        for (const std::string& version : versions) {
+          const auto added = add_group_version(plane, group["name"].str(), version, found);
+          if (!added && added.error().code == ErrorCode::kTimeout) return added.error();
+        }
       }
     } else {
       add_aggregated(groups, found);

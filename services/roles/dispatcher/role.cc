@@ -11,9 +11,9 @@
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/apply_work.h"
 #include "services/roles/dispatcher/decide.h"
-#include "services/roles/dispatcher/recreations.h"
 #include "services/roles/dispatcher/static_quota.h"
 #include "services/roles/dispatcher/triggers.h"
+#include "services/roles/recreations.h"
 #include "services/runtime/follow.h"
 
 namespace shiplog {
@@ -157,7 +157,7 @@ class DispatcherRole final : public Role {
     // What a hand-over waits for (handover.h).
     if (!change.removed() && before["status"] != after["status"]) wake_handover(state, after, wake);
     if (change.removed()) {
-      recreations_.removed(state, change.object);
+      recreations_.removed(state, change);
       slots_[static_cast<size_t>(slot_of_key(change.object))].reverts->forget(change.object);
       wake_successor(change.before, wake);
       return wake_owner(change, wake);
@@ -219,7 +219,7 @@ class DispatcherRole final : public Role {
   QuestionResolver* const resolver_;
   const dispatcher::RevisionOf revision_of_;
   std::array<Slot, kSlots> slots_;
-  dispatcher::Recreations recreations_;
+  Recreations recreations_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "events/state/policy_author.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
+#include "services/roles/binding_aim.h"
 
 namespace shiplog::dispatcher {
 namespace {
@@ -63,18 +64,6 @@ void wake_selected(const State& state, const Value& object, std::vector<ObjectKe
   if (!policy.cluster_scoped()) return;
   wake_type(state, type::kClusterResourceBinding, "", wake);
   wake_type(state, type::kNamespace, "", wake);
-}
-
-bool names(const Value& targets, const std::string& cluster) {
-  return std::ranges::any_of(targets.items(),
-                             [&](const Value& target) { return target["name"].as_string() == cluster; });
-}
-
-/// B-5.
-bool aims_at(const Value& spec, const std::string& cluster) {
-  return names(spec["clusters"], cluster) ||
-         std::ranges::any_of(spec["requiredBy"].items(),
-                             [&](const Value& required) { return names(required["clusters"], cluster); });
 }
 
 }  // namespace

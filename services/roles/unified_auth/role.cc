@@ -1,6 +1,7 @@
 #include "services/roles/unified_auth/role.h"
 
 #include "events/state/impersonation.h"
+#include "services/roles/recreations.h"
 #include "services/roles/unified_auth/decide.h"
 #include "services/runtime/follow.h"
 
@@ -27,6 +28,7 @@ class UnifiedAuthRole final : public Role {
     } else if (key.type == type::kNamespace) {
       if (change.created()) wake_cluster(state, cluster_of_space(key.name), wake);
     } else if (key.type == type::kWork) {
+      if (change.removed()) recreations_.removed(state, change);
       on_work(state, change, wake);
     } else {
       ProxyScope concerned;
@@ -40,9 +42,11 @@ class UnifiedAuthRole final : public Role {
     wake_clusters(state, {.all = true, .clusters = {}}, wake);
   }
 
+  void on_stop() override { recreations_ = {}; }
+
   void reconcile(TaskPtr task) override {
     const auto decide = [this](const State& state, const ObjectKey& key, UtcMillis now) {
-      return unified_auth::decide_with(state, grants_, key, now);
+      return recreations_.hold_back(unified_auth::decide_with(state, grants_, key, now), now);
     };
     follow(decide, task);
   }
@@ -73,6 +77,7 @@ class UnifiedAuthRole final : public Role {
 
   /// Current from on_start() on, which is before anything is reconciled.
   ProxyGrants grants_;
+  Recreations recreations_;
 };
 
 }  // namespace

@@ -225,6 +225,23 @@ TEST_F(UnifiedAuthTriggers, ClustersTheirSpacesAndTheirWorksTriggerThem_1_17_3) 
   EXPECT_FALSE(history.state().value_of(role_work).is_null());
 }
 
+// Upstream's unregister deletes the Works of a Pull cluster, and waits until it finds none.
+TEST_F(UnifiedAuthTriggers, InAPullClusterDeletedWorksAreMadeAgainAfterAPause_1_10_3) {
+  history.edit(kM1, [](Value& cluster) { cluster.edit("spec").set("syncMode", "Pull"); });
+  for (const char* kind : {"ClusterRole", "ClusterRoleBinding"}) {
+    const ObjectKey key = impersonation_work(kind, "m1");
+    woken({DeletionRequested{.object = key}});
+    EXPECT_EQ(woken({WorkRemoved{key}}), std::vector<ObjectKey>{kM1});
+  }
+  const auto task = std::make_shared<FakeTask>(history, kM1);
+  role->reconcile(task);
+  EXPECT_TRUE(task->folded.empty()) << "so that it finds none";
+  EXPECT_TRUE(task->looks_again);
+  for (int second = 0; second < 10; ++second) history.accept(std::vector<Event>{});
+  reconcile(kM1);
+  for (const char* kind : {"ClusterRole", "ClusterRoleBinding"}) EXPECT_FALSE(work(kind).is_null()) << kind;
+}
+
 // The role follows changes; `replay --verify` reads everything: both have to see the same.
 TEST(ProxyGrants, FollowedChangeByChangeTheyAreWhatReadingEverythingGives) {
   std::mt19937 random{17};
