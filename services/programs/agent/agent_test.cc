@@ -130,17 +130,47 @@ class RecordedControlPlane final : public Members {
   std::deque<Asked> asked;
 };
 
+/// A member whose lists and events take their time, while single objects are answered at once.
+class SlowToList final : public Members {
+ public:
+  SlowToList(Members& member, Executor& executor) : member_{member}, executor_{executor} {}
+  void request(const std::string& cluster, MemberRequest request,
+               std::function<void(Result<MemberResponse>)> done) override {
+    if (request.path.find("labelSelector") == std::string::npos) {
+      return member_.request(cluster, std::move(request), std::move(done));
+    }
+    member_.request(cluster, std::move(request), [this, done = std::move(done)](Result<MemberResponse> response) {
+      executor_.post_after(Millis{100}, [done, response = std::move(response)] { done(response); });
+    });
+  }
+  std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
+                                     std::function<void(const Value&)> on_event,
+                                     std::function<void(Result<void>)> on_end) override {
+    return member_.watch(
+        cluster, std::move(path),
+        [this, on_event = std::move(on_event)](const Value& event) {
+          executor_.post_after(Millis{200}, [on_event, event] { on_event(event); });
+        },
+        std::move(on_end));
+  }
+
+ private:
+  Members& member_;
+  Executor& executor_;
+};
+
 class FleetCopyFixture : public ::testing::Test {
  protected:
   FleetCopyFixture() {
     member_.member("p1");
     make();
   }
-  void make() {
+  void make() { make(member_); }
+  void make(Members& member) {
     copy_ = std::make_unique<FleetCopy>(FleetCopy::Options{.cluster = "p1",
                                                            .executor = &executor_,
                                                            .random = &random_,
-                                                           .member = &member_,
+                                                           .member = &member,
                                                            .control_plane = &plane_,
                                                            .control_plane_name = "plane",
                                                            .collector = {},
@@ -226,6 +256,25 @@ TEST_F(FleetCopyFixture, AtRestItWakesForWhatArrivesOnly) {
   member_.member("p1").put({"configmaps", "default", "c"}, altered);
   settle(remote, 5);
   EXPECT_EQ(in_member()["data"]["k"], Value{"1"}) << "what arrives at rest is seen";
+}
+
+TEST_F(FleetCopyFixture, WhatWasChangedMeanwhileIsWrittenOnceThoughTheListShowsWhatWasBefore) {
+  Value remote = work("w", 1, "50");
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  remote.edit("spec").set("workload", work("w", 2, "60", "2")["spec"]["workload"]);
+  remote.edit("metadata").set("generation", 2);
+  remote.edit("metadata").set("resourceVersion", std::to_string(++revision_));
+  SlowToList slow{member_, executor_};
+  member_.log.clear();
+  make(slow);
+  copy_->take_cluster(cluster());
+  copy_->take_works({remote});
+  settle(remote);
+  EXPECT_EQ(in_member()["data"]["k"], Value{"2"});
+  EXPECT_EQ(member_.count("p1 PUT "), 1U);
+  copy_.reset();  // before the member that it refers to
 }
 
 TEST_F(FleetCopyFixture, GivesAWorkBackAndReleasesIt) {

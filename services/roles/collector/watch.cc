@@ -77,6 +77,7 @@ struct MemberWatches::Listing {
   std::string resource_version, token;
   int limit = kPageLimit;
   int pages = 0;
+  uint64_t asked = 0;
 };
 
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
@@ -125,6 +126,7 @@ void MemberWatches::forget_cluster(const std::string& cluster) {
 void MemberWatches::forget_work(const ObjectKey& work) {
   slot_of_work(work).pending.erase(work);
   generations_.erase(work);
+  applied_at_.erase(work);
   slot_of_work(work).look_again.erase(work);
   slot_of_work(work).unlisted.erase(work);
   baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
@@ -136,6 +138,7 @@ void MemberWatches::forget_slot(int number) {
   const auto of_work = [&](const ObjectKey& work) { return slot_of(cluster_of_space(work.ns)) == number; };
   std::erase_if(watches_, [&](const auto& item) { return slot_of(item.first.name) == number; });
   std::erase_if(generations_, [&](const auto& item) { return of_work(item.first); });
+  std::erase_if(applied_at_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first.first); });
   std::erase_if(asking_, [&](const auto& item) { return of_work(item.first.first); });
   std::erase_if(status_budgets_, [&](const auto& item) { return slot_of(item.first) == number; });
@@ -162,6 +165,8 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
 
 void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   Slot& own = slot_of_work(work);
+  const int64_t generation = value["metadata"]["generation"].as_int();
+  if (applied(value) && applied_at_[work].generation != generation) applied_at_[work] = {generation, ++moments_};
   if (evicting(value)) own.look_again.insert(work);
   doubt_unlisted(work, value);
   if (applied(value) && value["status"]["manifestStatuses"].size() < manifests_of(value).size()) {
@@ -241,6 +246,7 @@ void MemberWatches::reconcile_watch(const TaskPtr& task) {
   auto listing = std::make_shared<Listing>();
   listing->cluster = key.name;
   listing->served = wanted->second;
+  listing->asked = ++moments_;
   list(task, std::move(listing));
 }
 
@@ -285,7 +291,13 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
             object.set("apiVersion", body["apiVersion"]);
           }
           listing->names.emplace(object["metadata"]["namespace"].str(), object["metadata"]["name"].str());
-          inbox->put(Arrived{listing->cluster, listing->served.type(), Arrived::What::kPresent, std::move(object), {}});
+          inbox->put(Arrived{listing->cluster,
+                             listing->served.type(),
+                             Arrived::What::kPresent,
+                             std::move(object),
+                             {},
+                             {},
+                             listing->asked});
         }
         listing->resource_version = body["metadata"]["resourceVersion"].str();
         listing->token = body["metadata"]["continue"].str();
@@ -436,7 +448,7 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
     } else {
       auto& unlisted = slot_of_work(work).unlisted;
       if (const auto found = unlisted.find(work); found != unlisted.end()) found->second.erase(arrived.type);
-      present(state, work, ordinal, arrived.object, now);
+      present(state, work, ordinal, arrived, now);
     }
   }
 }
@@ -477,14 +489,15 @@ const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& wor
   return pending != all_pending.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
 }
 
-void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object,
+void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived,
                             UtcMillis now) {
+  const Value& object = arrived.object;
   const auto status = interpreter::reflect_status(state, object, now);
   const auto healthy = interpreter::health(state, object, now);
   if ((!status && !status.error().questions.empty()) || (!healthy && !healthy.error().questions.empty())) {
     Asking& asking = asking_[{work, ordinal}];
     asking.object = object;
-    asking.altered = altered(state, work, ordinal, object);
+    asking.altered = altered(state, work, ordinal, arrived);
     return ask_due(state, slot_of(cluster_of_space(work.ns)), now);
   }
   asking_.erase({work, ordinal});  // there was a webhook
@@ -492,7 +505,7 @@ void MemberWatches::present(const State& state, const ObjectKey& work, size_t or
     return report_unread(work, InterpreterOperation::kStatus, object,
                          status.error().error());  // T-3: it stays as it was
   if (!healthy) report_unread(work, InterpreterOperation::kHealth, object, healthy.error().error());
-  const std::string health = altered(state, work, ordinal, object) ? "Unknown" : health_of(healthy);
+  const std::string health = altered(state, work, ordinal, arrived) ? "Unknown" : health_of(healthy);
   report(state, {work, ordinal}, status.value(), health);
 }
 
@@ -516,9 +529,17 @@ void MemberWatches::gone(const State& state, const ObjectKey& work, const Value&
   slot_of_work(work).pending[work] = std::move(statuses);
 }
 
+/// A list shows the object as it was when the list was requested, possibly before the last write. If it has been
+/// written since, the watch that continues the list reports that.
+bool MemberWatches::asked_before_applied(const ObjectKey& work, const Arrived& arrived) const {
+  const auto known = applied_at_.find(work);
+  return arrived.asked != 0 && known != applied_at_.end() && arrived.asked < known->second.moment;
+}
+
 /// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things
 /// differently from the manifest for good. Only without such a memory is the manifest itself the measure.
-bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t ordinal, const Value& object) {
+bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived) {
+  const Value& object = arrived.object;
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto hash = annotation_of(object, annotation::kManifestHash);
   if (hash.empty()) return true;  // our labels were removed
@@ -527,7 +548,7 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
   const bool same = known != baselines_.end() && known->second.manifest == manifest;
   const std::string manifest_hash = same ? known->second.manifest_hash : to_string(siphash128(to_json(manifest)));
   // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
-  if (hash != manifest_hash) return applied(state.value_of(work));
+  if (hash != manifest_hash) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
   const std::string revision{annotation_of(object, annotation::kRevision)};
   const Hash128 content = content_of(object);
   const bool secret = manifest["kind"].as_string() == "Secret";

@@ -83,6 +83,7 @@ class MemberWatches {
     Value object;                                          // kPresent, kGone
     std::set<std::pair<std::string, std::string>> listed;  // kListed: namespace and name of all there are
     UtcMillis since = {};                                  // first processed; set for what had to wait
+    uint64_t asked = 0;                                    // of a list's objects: the moment of its request
   };
   /// What an object was when it was last written by the dispatcher, to detect later changes by others.
   struct Baseline {
@@ -121,7 +122,7 @@ class MemberWatches {
   void doubt(const std::string& cluster, const std::string& type);
   void doubt_unlisted(const ObjectKey& work, const Value& value);
   void doubt_unreported(const State& state, int slot, UtcMillis now);
-  void present(const State& state, const ObjectKey& work, size_t ordinal, const Value& object, UtcMillis now);
+  void present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived, UtcMillis now);
   void report(const State& state, const ManifestRef& place, const Value& status, const std::string& health);
   void ask_due(const State& state, int slot, UtcMillis now);
   void ask(const State& state, const ManifestRef& place, Asking& asking, UtcMillis now);
@@ -131,7 +132,8 @@ class MemberWatches {
   static std::string health_of(const interpreter::Interpreted<std::optional<bool>>& healthy);
   static const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
-  bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Value& object);
+  bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived);
+  bool asked_before_applied(const ObjectKey& work, const Arrived& arrived) const;
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
@@ -178,6 +180,13 @@ class MemberWatches {
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
   std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
+  /// When the Work was seen to be applied first, for a generation.
+  struct AppliedAt {
+    int64_t generation = 0;
+    uint64_t moment = 0;
+  };
+  uint64_t moments_ = 0;  // counts what is put in an order by it
+  std::map<ObjectKey, AppliedAt> applied_at_;
   std::map<ManifestRef, Baseline> baselines_;
   std::map<ManifestRef, Asking> asking_;
   uint64_t askings_ = 0;
