@@ -54,6 +54,7 @@ pid_t spawn(std::vector<std::string> command, const Environment& extra, int in, 
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
   ::dup2(in, 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
@@ -148,6 +149,7 @@ Ran run(const std::vector<std::string>& command, const Environment& extra, const
   Pipe::close(out.write);
   Pipe::close(err.write);
   ::fcntl(in.write, F_SETFL, O_NONBLOCK);
+  ::signal(SIGPIPE, SIG_IGN);  // a program may end before it has read everything
   std::string_view left = input;
   while (out.read >= 0 || err.read >= 0) {
     if (left.empty()) Pipe::close(in.write);

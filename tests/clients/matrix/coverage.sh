@@ -18,7 +18,7 @@ everywhere=" --help --kubeconfig --karmada-context --context --namespace --as --
 of_create=" --dry-run --field-manager --save-config --validate"
 formats=" --allow-missing-template-keys --show-managed-fields --template --output"
 # shiplogctl's own additions to a command: tests/e2e has them.
-additions=" --at --all-kinds --cluster-timeout --field-selector --no-wait --agent-kubeconfig-out"
+additions=" --at --all-kinds --cluster-timeout --field-selector --no-wait --agent-kubeconfig-out --renew"
 
 coverage() {
   local command short long
