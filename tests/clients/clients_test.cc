@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet.h"
+#include "tests/support/impersonator.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -129,21 +130,6 @@ TEST_F(Clients, GoSessionSucceeds) {
   run_session({session});
 }
 
-/// The impersonator of a member may act as the administrator of the control plane.
-constexpr const char* kActsAsAdmin = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: test-impersonator}
-rules:
-- {apiGroups: [""], resources: [users, groups], verbs: [impersonate]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: test-impersonator}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: test-impersonator}
-subjects: [{kind: ServiceAccount, name: karmada-impersonator, namespace: karmada-cluster}]
-)";
-
 std::string colored(const std::string& name, const std::string& colour) {
   return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name +
          ", namespace: default}\ndata: {colour: " + colour + "}\n";
@@ -156,7 +142,7 @@ TEST_F(Clients, GoInformersFollowAMemberThroughTheClusterProxy) {
   const auto in_member = [&](const std::vector<std::string>& words, const std::string& input = {}) {
     fleet().kubectl_ok(words, input, "member1");
   };
-  in_member({"apply", "-f", "-"}, kActsAsAdmin);
+  in_member({"apply", "-f", "-"}, kImpersonatesAnyone);
   in_member({"apply", "-f", "-"}, colored("first", "red"));
   const std::string log = fleet().path("informers.log");
   Process informers{{session, "proxied"}, environment(), log};
@@ -181,7 +167,7 @@ TEST_F(Clients, GoInformersFollowAMemberThroughTheClusterProxy) {
       fleet().kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "member1");
   fleet().kill("member1");
   fleet().member("member1", {"--listen=" + address.substr(address.rfind('/') + 1)});
-  in_member({"apply", "-f", "-"}, kActsAsAdmin);
+  in_member({"apply", "-f", "-"}, kImpersonatesAnyone);
   EXPECT_TRUE(sees("deleted configmap first red")) << read_file(log);
   EXPECT_TRUE(sees("deleted deployment web 3")) << read_file(log);
   in_member({"apply", "-f", "-"}, colored("third", "green"));

@@ -5,6 +5,7 @@
 
 #include "events/base/json.h"
 #include "tests/support/fleet.h"
+#include "tests/support/impersonator.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -17,26 +18,11 @@ std::string config_map(const std::string& name, const std::string& value = "1") 
          "\"}\n";
 }
 
-/// What unified auth brings to a member: its impersonator may act as anyone.
-const std::string kImpersonator = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: test-impersonator}
-rules:
-- {apiGroups: [""], resources: [users, groups, serviceaccounts], verbs: [impersonate]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: test-impersonator}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: test-impersonator}
-subjects: [{kind: ServiceAccount, name: karmada-impersonator, namespace: karmada-cluster}]
-)";
-
 class ClusterProxy : public ::testing::Test {
  protected:
   void join(const std::string& name) {
     fleet_.join(name);
-    fleet_.kubectl_ok({"apply", "-f", "-"}, kImpersonator, name);
+    fleet_.kubectl_ok({"apply", "-f", "-"}, kImpersonatesAnyone, name);
   }
   void SetUp() override {
     fleet_.serve();

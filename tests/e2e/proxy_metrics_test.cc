@@ -8,6 +8,7 @@
 #include "events/base/json.h"
 #include "tests/e2e/addon_server.h"
 #include "tests/support/fleet.h"
+#include "tests/support/impersonator.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -15,21 +16,6 @@ namespace {
 const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
 const std::string kMaps = "/api/v1/namespaces/default/configmaps";
 const std::string kRequests = "shiplog_cluster_proxy_requests_total";
-
-/// The impersonator of a member may act as the administrator of the control plane.
-constexpr const char* kActsAsAdmin = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: test-impersonator}
-rules:
-- {apiGroups: [""], resources: [users, groups], verbs: [impersonate]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: test-impersonator}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: test-impersonator}
-subjects: [{kind: ServiceAccount, name: karmada-impersonator, namespace: karmada-cluster}]
-)";
 
 class MetricsOfForwarding : public ::testing::Test {
  protected:
@@ -67,7 +53,7 @@ class MetricsOfForwarding : public ::testing::Test {
 
 TEST_F(MetricsOfForwarding, RequestsToMembersAreCountedByClusterVerbAndClassOfStatus) {
   fleet_.join("m1");
-  fleet_.kubectl_ok({"apply", "-f", "-"}, kActsAsAdmin, "m1");
+  fleet_.kubectl_ok({"apply", "-f", "-"}, kImpersonatesAnyone, "m1");
   const ApiClient client = api();
   EXPECT_EQ(client.post(proxy("m1", kMaps), json(R"({"metadata":{"name":"one"}})")).status, 201);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(client.get(proxy("m1", kMaps + "/one")).status, 200);
@@ -124,7 +110,7 @@ TEST_F(MetricsOfForwarding, SeriesOfAClusterEndWithIt) {
 
 TEST_F(MetricsOfForwarding, UpgradedConnectionsAreCountedWhileTheyAreOpen) {
   fleet_.join("m1");
-  fleet_.kubectl_ok({"apply", "-f", "-"}, kActsAsAdmin, "m1");
+  fleet_.kubectl_ok({"apply", "-f", "-"}, kImpersonatesAnyone, "m1");
   fleet_.kubectl_ok({"run", "web", "--image=nginx"}, "", "m1");
   fleet_.kubectl_ok({"wait", "--for=condition=Ready", "pod/web", "--timeout=60s"}, "", "m1");
   const std::string server = fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"});
@@ -146,7 +132,7 @@ TEST_F(MetricsOfForwarding, UpgradedConnectionsAreCountedWhileTheyAreOpen) {
 
 TEST_F(MetricsOfForwarding, TunnelsAreCountedWhileTheyAreOpen) {
   fleet_.join_pull("p1", {"--cluster-api-endpoint=https://localhost:1"});  // there is no way but the tunnel
-  fleet_.kubectl_ok({"apply", "-f", "-"}, kActsAsAdmin, "p1");
+  fleet_.kubectl_ok({"apply", "-f", "-"}, kImpersonatesAnyone, "p1");
   EXPECT_TRUE(eventually([&] { return tunnels("waiting") == 4; })) << tunnels("waiting").value_or(-1);
   EXPECT_EQ(tunnels("in_use"), 0);
   const ApiClient client = api();

@@ -64,13 +64,8 @@ class TrialPods : public ::testing::TestWithParam<StreamProtocol> {
   Ran kubectl(std::vector<std::string> words, const std::string& input = {}) {
     return fleet_.kubectl(std::move(words), input, "edge", transport());
   }
-  std::unique_ptr<Process> beside(std::vector<std::string> words, const std::string& log) const {
-    std::vector<std::string> command = {"kubectl", "--cache-dir=" + fleet_.path("cache-edge")};
-    command.insert(command.end(), words.begin(), words.end());
-    Environment environment = transport();
-    environment["HOME"] = fleet_.path("home");
-    environment["KUBECONFIG"] = fleet_.kubeconfig("edge");
-    return std::make_unique<Process>(command, environment, fleet_.path(log));
+  Process& beside(std::vector<std::string> words) {
+    return fleet_.kubectl_beside(std::move(words), "edge", transport());
   }
 
   Fleet fleet_;
@@ -146,14 +141,14 @@ TEST_P(TrialPods, CpGoesBothWays) {
 }
 
 TEST_P(TrialPods, ForwardedPortsAnswer) {
-  const auto forward = beside({"port-forward", "pod/web", ":80", ":81"}, "forward.log");
+  Process& forward = beside({"port-forward", "pod/web", ":80", ":81"});
   const auto local_port = [&](const char* remote) {
-    const std::string log = read_file(fleet_.path("forward.log"));
+    const std::string log = read_file(forward.log());
     const size_t end = log.find(std::string{" -> "} + remote + "\n");
     if (end == std::string::npos) return 0;
     return std::stoi(log.substr(log.rfind(':', end) + 1));
   };
-  ASSERT_TRUE(eventually([&] { return local_port("81") != 0; })) << read_file(fleet_.path("forward.log"));
+  ASSERT_TRUE(eventually([&] { return local_port("81") != 0; })) << read_file(forward.log());
   for (int count = 0; count < 3; ++count) {
     testing::RawClient client{static_cast<uint16_t>(local_port("80"))};
     ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: web\r\n\r\n"));
@@ -161,9 +156,8 @@ TEST_P(TrialPods, ForwardedPortsAnswer) {
   }
   testing::RawClient client{static_cast<uint16_t>(local_port("81"))};
   EXPECT_TRUE(client.send("GET / HTTP/1.1\r\nHost: web\r\n\r\n"));
-  EXPECT_TRUE(eventually([&] {
-    return read_file(fleet_.path("forward.log")).find("connection refused") != std::string::npos;
-  })) << read_file(fleet_.path("forward.log"));
+  EXPECT_TRUE(eventually([&] { return read_file(forward.log()).find("connection refused") != std::string::npos; }))
+      << read_file(forward.log());
 }
 
 TEST_P(TrialPods, OnlyThoseWhoMayCreateAnExecRunCommands) {
@@ -212,20 +206,20 @@ TEST_P(TrialLogs, TakeAllFlags) {
 }
 
 TEST_P(TrialLogs, FollowedLogsEndWithThePod) {
-  const auto follow = beside({"logs", "-f", "web"}, "follow.log");
-  EXPECT_TRUE(eventually([&] { return read_file(fleet_.path("follow.log")).find("heartbeat") != std::string::npos; }))
+  Process& follow = beside({"logs", "-f", "web"});
+  EXPECT_TRUE(eventually([&] { return read_file(follow.log()).find("heartbeat") != std::string::npos; }))
       << "a line that was written after the start";
-  EXPECT_TRUE(follow->running());
+  EXPECT_TRUE(follow.running());
   fleet_.kubectl_ok({"delete", "pod", "web"}, "", "edge");
-  EXPECT_TRUE(eventually([&] { return !follow->running(); }));
+  EXPECT_TRUE(eventually([&] { return !follow.running(); }));
 }
 
 TEST_P(TrialLogs, CommandsEndWithThePod) {
-  const auto sleeping = beside({"exec", "web", "--", "sleep", "10000"}, "sleeping.log");
-  EXPECT_TRUE(sleeping->running());
+  Process& sleeping = beside({"exec", "web", "--", "sleep", "10000"});
+  EXPECT_TRUE(sleeping.running());
   fleet_.kubectl_ok({"exec", "web", "--", "sh", "-c", "echo kept > /tmp/file"}, "", "edge");
   fleet_.kubectl_ok({"delete", "pod", "web"}, "", "edge");
-  EXPECT_TRUE(eventually([&] { return !sleeping->running(); }));
+  EXPECT_TRUE(eventually([&] { return !sleeping.running(); }));
   fleet_.kubectl_ok({"apply", "-f", "-"}, kPods, "edge");
   fleet_.kubectl_ok({"wait", "--for=condition=Ready", "pod/web", "--timeout=60s"}, "", "edge");
   EXPECT_THAT(kubectl({"exec", "web", "--", "ls", "/tmp"}).out, Not(HasSubstr("file")))

@@ -48,7 +48,7 @@ class Fleet {
   /// The same, which must succeed; its standard output.
   std::string kubectl_ok(std::vector<std::string> words, const std::string& input = {},
                          const std::string& process = "plane");
-  /// kubectl that goes on beside the test (get -w); what it prints is in its log.
+  /// kubectl that runs beside the test (get -w); what it prints is in its log.
   Process& kubectl_beside(std::vector<std::string> words, const std::string& process = "plane",
                           const Environment& extra = {});
   Ran shiplogctl(std::vector<std::string> words, const std::string& process = "plane");

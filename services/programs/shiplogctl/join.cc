@@ -166,14 +166,8 @@ std::optional<ClientTarget> stored_target(ServerConnection& plane, const Value& 
   const Value& reference = cluster["spec"]["secretRef"];
   const auto secret = plane.get(secrets_of(reference["namespace"].str()) + "/" + reference["name"].str());
   if (!secret) return std::nullopt;
-  const auto field = [&](const char* name) {
-    return base64_decode(secret.value()["data"][name].as_string()).value_or("");
-  };
   ClientTarget target = member_target(cluster["spec"]);
-  target.ca_pem = field("caBundle");
-  target.bearer_token = field("token");
-  target.certificate_pem = field("client-certificate-data");
-  target.key_pem = field("client-key-data");
+  if (!add_credentials(cluster["metadata"]["name"].str(), secret.value(), target)) return std::nullopt;
   if (target.bearer_token.empty() && target.certificate_pem.empty()) return std::nullopt;
   return target;
 }

@@ -39,10 +39,6 @@ Error bad_template(const Error& error, const std::string& output) {
   return Error{ErrorCode::kInvalid, "-o " + output + ": " + error.message};
 }
 
-}  // namespace
-
-namespace {
-
 /// "a.b", ".a.b" and "{.a.b}" are the same path.
 std::string whole_path(std::string path) {
   if (path.starts_with("{") && path.ends_with("}")) path = path.substr(1, path.size() - 2);
