@@ -67,6 +67,46 @@ TEST_F(RolesTest, ReconcilesAgainAfterTheTimeGivenToDone) {
   EXPECT_EQ(one.seen.tasks.size(), 2U);
 }
 
+TEST_F(RolesTest, AWakerTriggersItsKeyAfterItsDelayUntilTheLeaseIsLost) {
+  RolesProcess one{journal, executor, random, "one"};
+  lead(one);
+  create("a");
+  const std::function<void()> wake = one.seen.tasks[0]->waker(Millis{20});
+  one.seen.tasks[0]->done();
+  settle(Millis{1'000});
+  EXPECT_EQ(one.seen.tasks.size(), 1U) << "it rests";
+  for (const size_t tasks : {2U, 3U}) {
+    wake();
+    settle(Millis{19});
+    EXPECT_EQ(one.seen.tasks.size(), tasks - 1);
+    settle(Millis{1});
+    ASSERT_EQ(one.seen.tasks.size(), tasks);
+    EXPECT_EQ(one.seen.tasks.back()->key().name, "a");
+    one.seen.tasks.back()->done();
+  }
+  wake();
+  one.election.say(false);
+  settle(Millis{1'000});
+  wake();
+  settle(Millis{1'000});
+  EXPECT_EQ(one.seen.tasks.size(), 3U);
+}
+
+TEST_F(RolesTest, AWakerMayBeCalledWhenTheRolesAreDestroyed) {
+  std::function<void()> wake;
+  {
+    RolesProcess one{journal, executor, random, "one"};
+    lead(one);
+    create("a");
+    wake = one.seen.tasks[0]->waker(Millis{20});
+    one.seen.tasks[0]->done();
+    wake();
+    processes.clear();
+  }
+  wake();
+  executor.run(Millis{1'000});
+}
+
 TEST_F(RolesTest, ReconcilesAgainAlsoWhenTheClockFallsBackMeanwhile) {
   RolesProcess one{journal, executor, random, "one"};
   lead(one);

@@ -399,6 +399,18 @@ TEST(Rotation, IsDueWhenAPartOfTheLifetimeIsLeft_1_9_2) {
   EXPECT_TRUE(rotation_due(certificate, 0.2, kNow + Millis{800'000}));
 }
 
+TEST(Rotation, AnExpiredCertificateIsReportedWithTheCommandThatRenewsIt) {
+  const auto made = make_authority("p1", {.not_before = kNow, .not_after = kNow + Millis{1'000'000}});
+  ASSERT_TRUE(made) << made.error().message;
+  const std::string& pem = made.value().certificate_pem;
+  EXPECT_FALSE(expired(pem, "access.kubeconfig", kNow + Millis{999'000}));
+  const auto error = expired(pem, "access.kubeconfig", kNow + Millis{1'000'000});
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, ::testing::HasSubstr("register --renew"));
+  EXPECT_THAT(error->message, ::testing::HasSubstr("access.kubeconfig"));
+  EXPECT_FALSE(expired("", "access.kubeconfig", kNow)) << "a token";
+}
+
 TEST(Rotation, RequestsTheSameSubjectForTheSameTime_1_9_3) {
   CertificateInfo certificate;
   certificate.common_name = "system:karmada:agent:p1";
