@@ -59,21 +59,17 @@ std::string PrivateNetwork::missing() {
 }
 
 PrivateNetwork::PrivateNetwork() : before_{this_network()} {
-  char hosts[] = "/tmp/shiplog-hosts-XXXXXX";
-  const int file = ::mkstemp(hosts);
-  hosts_ = hosts;
   resolve("localhost", "127.0.0.1");
-  const bool made = file >= 0 && ::unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 &&
-                    ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                    ::mount(hosts, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
-  if (!made) ADD_FAILURE() << "making a network namespace: " << std::strerror(errno);
-  ::close(file);
+  mounted_ = ::unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 &&
+             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+             ::mount(hosts_.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+  if (!mounted_) ADD_FAILURE() << "making a network namespace: " << std::strerror(errno);
   make({"ip", "link", "set", "lo", "up"});
 }
 
 PrivateNetwork::~PrivateNetwork() {
-  ::umount2("/etc/hosts", MNT_DETACH);
-  ::unlink(hosts_.c_str());
+  // Otherwise it is that of the machine.
+  if (mounted_) ::umount2("/etc/hosts", MNT_DETACH);
   enter(before_);
   ::close(before_);
 }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "tests/support/test_directory.h"
+
 namespace shiplog::e2e {
 
 /// The network of a test whose processes lie in different networks: a namespace that is connected with nothing but the
@@ -27,7 +29,9 @@ class PrivateNetwork {
 
  private:
   int before_ = -1;
-  std::string hosts_;  // in place of /etc/hosts
+  TestDirectory folder_{"hosts"};
+  std::string hosts_ = folder_.file("hosts");  // in place of /etc/hosts
+  bool mounted_ = false;
 };
 
 /// A network behind a link to the PrivateNetwork that lets connections out and none in, as behind NAT or a firewall.
