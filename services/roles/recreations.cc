@@ -71,7 +71,7 @@ Result<Decided> Recreations::hold_back(Result<Decided> decided, UtcMillis now) {
     const UtcMillis until = std::min(*cluster->second.last + kPause, *held->second + kLongest);
     if (!latest || until > *latest) latest = until;
   }
-  if (latest) return Decided{LookAgain{*latest}};
+  if (latest) return LookAgain{*latest};
   return decided;
 }
 

@@ -128,7 +128,7 @@ TEST_F(WorksMadeAgain, AClockThatWasSetBackHoldsNone) {
 
 TEST_F(WorksMadeAgain, OtherDecisionsAndErrorsAreAsTheyWere) {
   removed(work("pull"));
-  EXPECT_TRUE(std::holds_alternative<Nothing>(recreations.hold_back(Decided{Nothing{}}, kStart).value()));
+  EXPECT_TRUE(std::holds_alternative<Nothing>(recreations.hold_back(Nothing{}, kStart).value()));
   const auto failed = recreations.hold_back(Error{ErrorCode::kConflict, "taken"}, kStart);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "taken");
