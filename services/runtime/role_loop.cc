@@ -68,8 +68,10 @@ class RoleLoop::Step final : public Task, public std::enable_shared_from_this<Ro
   }
 
   std::function<void()> waker(Millis delay) override {
-    return [&loop = loop_, running = running_, key = taken_.key, delay] {
-      if (!running->running) return;  // nor is there a loop, perhaps
+    // Weakly: the role keeps it.
+    return [&loop = loop_, weak = std::weak_ptr{running_}, key = taken_.key, delay] {
+      const auto running = weak.lock();
+      if (running == nullptr || !running->running) return;  // nor is there a loop, perhaps
       loop.options_.executor->post_after(delay, [&loop, running, key] {
         if (!running->running) return;
         running->queue.wake(key, loop.options_.executor->now(), {});

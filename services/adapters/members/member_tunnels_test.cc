@@ -18,16 +18,16 @@ using Dialed = Result<std::optional<int>>;
 /// Reads nothing and writes nowhere.
 class SilentStream final : public ByteStream {
  public:
-  explicit SilentStream(std::atomic<int>& closed) : closed_{closed} {}
+  explicit SilentStream(std::shared_ptr<std::atomic<int>> closed) : closed_{std::move(closed)} {}
   void read(Received received) override { received_ = std::move(received); }
   void write(std::string, Done done) override { done(ok()); }
   void close() override {
-    ++closed_;
+    ++*closed_;
     received_ = nullptr;
   }
 
  private:
-  std::atomic<int>& closed_;
+  const std::shared_ptr<std::atomic<int>> closed_;
   Received received_;
 };
 
@@ -40,7 +40,8 @@ class MemberTunnelsTest : public ::testing::Test {
   }
   void offer(const std::string& cluster) { tunnels_.offer(cluster, std::make_shared<SilentStream>(closed_)); }
 
-  std::atomic<int> closed_{0};
+  /// Of the streams too: some are closed by the threads, which may end after the test.
+  std::shared_ptr<std::atomic<int>> closed_ = std::make_shared<std::atomic<int>>(0);
   ThreadLoop loop_;
   std::shared_ptr<IoThreads> io_ = std::make_shared<IoThreads>(1);
   MemberTunnels tunnels_{
@@ -77,7 +78,7 @@ TEST_F(MemberTunnelsTest, WhatDialsWhileNoneIsThereGetsTheNextOne) {
 TEST_F(MemberTunnelsTest, OneClusterCannotHaveAnyNumber) {
   for (int i = 0; i < 5; ++i) offer("m1");
   EXPECT_EQ(tunnels_.waiting("m1"), 2U);
-  EXPECT_TRUE(eventually([&] { return closed_ == 3; }));
+  EXPECT_TRUE(eventually([&] { return *closed_ == 3; }));
   ASSERT_FALSE(tunnels_.check("m1"));
   EXPECT_EQ(tunnels_.check("m1").error().code, ErrorCode::kTooManyRequests);
   EXPECT_TRUE(tunnels_.check("m2"));
