@@ -351,6 +351,28 @@ TEST_F(HttpClientTest, DestroyedClientEndsEverythingUnderWay) {
   EXPECT_FALSE(end.get()->has_value());
 }
 
+TEST_F(HttpClientTest, NothingCallsBackOnceItsThreadsHaveStopped) {
+  const auto server = serve([](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) {
+    writer->on_close([writer] {});  // kept, never answered
+  });
+  std::shared_ptr<HttpClient> client = client_for(tls_target(*server));
+  std::atomic<bool> gone = false;
+  std::atomic<int> late = 0;
+  const auto stream = client->stream(get("/"), nullptr, nullptr, [&, kept = client](const Result<void>&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    if (gone) ++late;
+  });
+  EXPECT_TRUE(eventually([&] { return server->stats().in_flight == 1; }));
+  stream->cancel();
+  client.reset();
+  io->stop();
+  gone = true;
+  io->post([&] { ++late; });
+  io->stop();
+  io.reset();
+  EXPECT_EQ(late, 0);
+}
+
 TEST_F(HttpClientTest, ServesTwoHundredClientsAtTheSameTime) {
   std::vector<std::shared_ptr<ResponseWriter>> waiting;
   std::mutex mutex;

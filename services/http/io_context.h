@@ -35,7 +35,8 @@ struct IoThreads::Impl {
   Context context;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;
   std::vector<std::thread> threads;
-  std::mutex mutex;
+  std::mutex stopping;  // held by stop()
+  std::mutex mutex;     // of `running`
   std::condition_variable finished;
   size_t running;
 };

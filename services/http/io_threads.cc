@@ -22,7 +22,11 @@ IoThreads::IoThreads(size_t threads) : impl_{std::make_shared<Impl>(std::max<siz
   for (size_t index = 0; index < count; ++index) impl_->threads.emplace_back([impl = impl_] { impl->serve(); });
 }
 
-IoThreads::~IoThreads() {
+IoThreads::~IoThreads() { stop(); }
+
+void IoThreads::stop() {
+  const std::lock_guard once{impl_->stopping};
+  if (impl_->threads.empty()) return;
   impl_->guard.reset();
   const auto self = std::ranges::find(impl_->threads, std::this_thread::get_id(), &std::thread::get_id);
   if (self == impl_->threads.end()) {
@@ -39,6 +43,7 @@ IoThreads::~IoThreads() {
       thread.join();
     }
   }
+  impl_->threads.clear();
 }
 
 void IoThreads::post(std::function<void()> work) { boost::asio::post(impl_->context, std::move(work)); }

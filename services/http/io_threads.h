@@ -7,17 +7,22 @@
 namespace shiplog {
 
 /// The threads that network callbacks run on: one event loop served by all of them. Shared by any number of clients.
-/// Destroying it lets what is already under way finish for a moment, then drops the rest without calling back.
-/// Threads: post() from any.
+/// Threads: post() and stop() from any.
 class IoThreads {
  public:
   explicit IoThreads(size_t threads);
+  /// stop(), unless it has been called.
   ~IoThreads();
   IoThreads(const IoThreads&) = delete;
   IoThreads& operator=(const IoThreads&) = delete;
 
   /// Runs `work` on one of the threads, soon.
   void post(std::function<void()> work);
+
+  /// Lets what is already under way finish for a moment, then drops the rest without calling back. No callback runs
+  /// after it has returned, even if clients still refer to this: what callbacks use may be destroyed then. From one of
+  /// the threads, it does not wait for that thread.
+  void stop();
 
   struct Impl;
   const std::shared_ptr<Impl>& impl() const { return impl_; }

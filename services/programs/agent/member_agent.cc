@@ -61,7 +61,8 @@ void MemberAgent::stop() {
   webhooks_.reset();
   member_.reset();
   control_plane_.reset();
-  io_.reset();
+  // A callback of a watch holds its client, and the client these threads: without stop() they could outlive the loop.
+  if (io_ != nullptr) io_->stop();
   loop_.stop();
 }
 
