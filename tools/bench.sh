@@ -9,10 +9,10 @@ for word in "$@"; do
     *) die "bench: unknown option $word (there is --full)" ;;
   esac
 done
-tools/install.sh wrk
+tools/install.sh wrk nginx-light
 tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench \
   history_bench proof_bench sql_bench debugger_bench http_bench \
-  fleet_bench broker_bench
+  fleet_bench broker_bench proxy_bench pull_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 say "journal (embedded), beside fsync and plain SQLite"
@@ -41,6 +41,10 @@ say "changes after a start with 100,000 bindings"
 build/bin/start_bench --json="$scratch/figures"
 say "the HTTP server, beside Beast's streams"
 build/bin/http_bench --json="$scratch/figures"
+say "the cluster proxy, beside nginx as a TLS reverse proxy"
+build/bin/proxy_bench --json="$scratch/figures"
+say "500 pull members at rest"
+build/bin/pull_bench --json="$scratch/figures"
 say "the product, as processes"
 build/bin/fleet_bench --workload="$workload" --directory="$scratch" --json="$scratch/figures"
 say "the journal and the product on Kafka, beside Kafka's own producer"
