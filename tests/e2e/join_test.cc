@@ -226,6 +226,29 @@ TEST_F(Join, AMemberBehindAProxyIsReachedThroughIt_1_4_5) {
   EXPECT_EQ(fleet_.api("m1").get(kRole).status, 404);
 }
 
+TEST_F(Join, AMemberWhoseCertificateHasAnotherNameIsVerifiedByTheNameOfTheKubeconfig) {
+  const testing::TestProxy proxy{{}};
+  ClientTarget target = context_of(read_kubeconfig({fleet_.kubeconfig("m1")}).value()).value().target;
+  target.url = "https://m1.test:" + target.url.substr(target.url.rfind(':') + 1);  // not in its certificate
+  target.proxy_url = proxy.url();
+  ASSERT_TRUE(write_kubeconfig(fleet_.kubeconfig("other"), "m1", target));
+  const Ran refused = join("m1", "other");
+  EXPECT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.says("m1.test")) << refused;
+  target.server_name = "localhost";
+  ASSERT_TRUE(write_kubeconfig(fleet_.kubeconfig("other"), "m1", target));
+  const Ran joined = join("m1", "other");
+  ASSERT_TRUE(joined.ok()) << joined;
+  expect_propagates("named");
+  const Ran proxied = fleet_.shiplogctl({"get", "configmap", "named", "-C", "m1"});
+  EXPECT_TRUE(proxied.ok()) << proxied;
+  const Ran rotated = fleet_.shiplogctl({"rotate-credentials", "m1", "--grace=0"});
+  EXPECT_TRUE(rotated.ok()) << rotated;
+  expect_propagates("rotated");
+  const Ran unjoined = fleet_.shiplogctl({"unjoin", "m1"});
+  EXPECT_TRUE(unjoined.ok()) << unjoined;
+}
+
 TEST_F(Join, RefusesTheControlPlaneItself) {  // 1.3.2
   const Ran refused = join("self", "plane");
   EXPECT_EQ(refused.code, 1);

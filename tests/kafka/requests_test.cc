@@ -32,7 +32,7 @@ class RequestsOnKafka : public ::testing::Test {
  protected:
   void serve(const std::string& name, const std::vector<std::string>& more = {}) {
     std::vector<std::string> options = {"--roles=api", "--journal=kafka:" + cluster().bootstrap() + "/" + fleet_name_,
-                                        "--keys-dir=" + fleet_.path("keys"), "--requests-partitions=4"};
+                                        "--keys-dir=" + fleet_.path("keys"), "--requests-partitions=" + partitions_};
     options.insert(options.end(), more.begin(), more.end());
     fleet_.serve(name, options);
   }
@@ -74,6 +74,7 @@ class RequestsOnKafka : public ::testing::Test {
   }
 
   std::string fleet_name_ = kafka_test::new_fleet();
+  std::string partitions_ = "4";
   Fleet fleet_;
 };
 
@@ -181,11 +182,13 @@ client::Request generated(int number, const std::string& token) {
   return request;
 }
 
-// SHIPLOG_PRODUCED=100000 for as many as that.
+// SHIPLOG_PRODUCED=100000 for as many as that, SHIPLOG_PRODUCED_PARTITIONS=1 for a single partition, which moves as a whole
+// from a killed server to the other one.
 TEST_F(RequestsOnKafka, ManyRequestsWhileServersAreKilledAreInTheFeedsOnce) {
   const char* given = std::getenv("SHIPLOG_PRODUCED");
   const int count = given == nullptr ? 4'000 : std::atoi(given);
   const auto patience = kPatience * (1 + count / 5'000);
+  if (const char* partitions = std::getenv("SHIPLOG_PRODUCED_PARTITIONS")) partitions_ = partitions;
   const std::array<std::string, 2> servers = {"a", "b"};
   for (const std::string& server : servers) serve(server);
   const std::string robot = token("robot", "edit", "a");

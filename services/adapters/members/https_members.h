@@ -17,8 +17,8 @@ namespace shiplog {
 /// The members of the fleet over HTTPS. A member must not exhaust this process's memory: each response is limited by
 /// the request, all data held for one member and for all members by budgets, a watch by its line length and by its lead
 /// over the fold thread. A connection that exceeds a limit is dropped. There is one client per cluster, created from
-/// its Cluster object and Secret (member_target.h) and recreated when either changes. Secret data: `caBundle`, and
-/// `token` or `client-certificate-data` with `client-key-data`.
+/// its Cluster object and Secret (member_target.h) and recreated when either changes. Secret data: `caBundle`,
+/// `tls-server-name`, and `token` or `client-certificate-data` with `client-key-data`.
 class HttpsMembers final : public Members {
  public:
   struct Options {

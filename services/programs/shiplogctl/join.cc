@@ -203,6 +203,7 @@ Value credentials_secret(const JoinOptions& options, const ClientTarget& member,
   // The CA from the user's kubeconfig; the member's own CA only if verification is disabled.
   const std::string& ca_pem = member.insecure && member.ca_pem.empty() ? issued.ca_pem : member.ca_pem;
   if (!ca_pem.empty()) data.set("caBundle", base64_encode(ca_pem));
+  if (!member.server_name.empty()) data.set("tls-server-name", base64_encode(member.server_name));
   return secret_of(options, options.name, std::move(data));
 }
 
@@ -233,11 +234,6 @@ Value cluster_object(const JoinOptions& options, const ClientTarget& member, con
 Result<void> join(ServerConnection& plane, ServerConnection& member, const JoinOptions& options, std::ostream& out,
                   std::ostream& progress) {
   SHIPLOG_TRY(check_cluster_name(options.name));
-  if (!member.target().server_name.empty()) {
-    return Error{ErrorCode::kInvalid,
-                 "the member's kubeconfig sets tls-server-name, which a Cluster cannot express: give "
-                 "its server certificate the name in `server`"};
-  }
   if (options.ns == "karmada-system") {
     progress
         << "karmada-system is reserved for the control plane: credentials of members should be in another namespace"

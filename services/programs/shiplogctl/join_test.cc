@@ -71,6 +71,10 @@ TEST(CtlJoin, SecretsContainTheIssuedTokensAndNoUserCredentials) {  // 1.4.3
   target.insecure = true;
   EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target, issued)["data"]),
             R"({"caBundle":"VEhFSVJT","token":"dDA="})");
+  target.insecure = false;
+  target.server_name = "m1.internal";
+  EXPECT_EQ(to_json(credentials_secret({.name = "m1"}, target, issued)["data"]),
+            R"({"tls-server-name":"bTEuaW50ZXJuYWw=","token":"dDA="})");
   const Value impersonator = impersonator_secret({.name = "m1"}, issued);
   EXPECT_EQ(impersonator["metadata"]["name"], Value{"m1-impersonator"});
   EXPECT_EQ(to_json(impersonator["data"]), R"({"token":"dDA="})");

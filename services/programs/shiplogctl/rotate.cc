@@ -57,6 +57,7 @@ Result<void> rotate(ServerConnection& plane, ServerConnection& member, const Rot
   SHIPLOG_TRY(const IssuedToken own, issue_token(member, options.ns, account_of(options.name)));
   ClientTarget target = member_target(cluster["spec"]);
   target.ca_pem = stored ? stored->ca_pem : member.target().ca_pem;
+  target.server_name = stored ? stored->server_name : member.target().server_name;
   // Verified before it is used.
   ClientTarget tried = target;
   tried.bearer_token = own.token;
