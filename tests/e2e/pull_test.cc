@@ -180,6 +180,18 @@ TEST_F(PullMode, AClusterWhoseAgentIsGoneUnregisters_1_12_2) {
 }
 
 // As upstream's unregister does before it deletes the Cluster: it deletes the Works, and again, until it finds none.
+TEST_F(PullMode, AClusterThatRegistersLaterGetsWhatPoliciesSelectedBefore) {
+  propagate();
+  fleet_.kubectl_ok({"create", "namespace", "shop"});
+  ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
+  start_agent();
+  const std::string works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works";
+  // Of the namespace, of the ConfigMap, and of the impersonator's rights.
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 4; }))
+      << fleet_.kubectl_ok({"get", "works", "-A"}) << read_file(agent_->log());
+  EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMap).status == 200; })) << read_file(agent_->log());
+}
+
 TEST_F(PullMode, TheWorksOfAClusterThatUnregistersCanBeDeletedUntilNoneIsLeft_1_10_3) {
   ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
   start_agent();

@@ -182,8 +182,8 @@ client::Request generated(int number, const std::string& token) {
   return request;
 }
 
-// SHIPLOG_PRODUCED=100000 for as many as that, SHIPLOG_PRODUCED_PARTITIONS=1 for a single partition, which moves as a whole
-// from a killed server to the other one.
+// SHIPLOG_PRODUCED=100000 for as many as that, SHIPLOG_PRODUCED_PARTITIONS=1 for a single partition, which moves as a
+// whole from a killed server to the other one.
 TEST_F(RequestsOnKafka, ManyRequestsWhileServersAreKilledAreInTheFeedsOnce) {
   const char* given = std::getenv("SHIPLOG_PRODUCED");
   const int count = given == nullptr ? 4'000 : std::atoi(given);

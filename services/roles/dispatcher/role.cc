@@ -11,6 +11,7 @@
 #include "services/interpreter/customizations.h"
 #include "services/roles/dispatcher/apply_work.h"
 #include "services/roles/dispatcher/decide.h"
+#include "services/roles/dispatcher/put_work.h"
 #include "services/roles/dispatcher/static_quota.h"
 #include "services/roles/dispatcher/triggers.h"
 #include "services/roles/recreations.h"
@@ -45,11 +46,7 @@ class DispatcherRole final : public Role {
       }
     } else if (key.type == type::kNamespace) {
       if (!change.removed() && !deleting(change.after)) wake.push_back(key);
-      // A member is ready to get Works.
-      if (change.created() && !cluster_of_space(key.name).empty()) {
-        wake_rendered(state, wake);
-        dispatcher::wake_assigned(state, cluster_of_space(key.name), wake);
-      }
+      if (change.created() && !cluster_of_space(key.name).empty()) wake_for_new(state, cluster_of_space(key.name), wake);
     } else if (key.type == type::kFederatedResourceQuota) {
       if (change.removed() || deleting(change.after) || change.before["spec"] != change.after["spec"]) {
         wake.push_back(key);
@@ -64,6 +61,8 @@ class DispatcherRole final : public Role {
       wake_reinterpreted(state, change, wake);
     } else if (key.type == type::kCluster) {
       dispatcher::wake_for_cluster(state, change, wake);
+      // An agent's execution space exists before its Cluster does.
+      if (change.created()) wake_for_new(state, key.name, wake);
       const auto ready = [](const Value& cluster) {
         return condition_of(cluster, "Ready")["status"].as_string() == "True";
       };
@@ -119,6 +118,13 @@ class DispatcherRole final : public Role {
     dispatcher::WorkReportsPtr reports = std::make_shared<dispatcher::WorkReports>();
     dispatcher::RevertsPtr reverts = std::make_shared<dispatcher::Reverts>();
   };
+
+  /// A member that is ready to get Works gets those of all that was there before it.
+  static void wake_for_new(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
+    if (!dispatcher::open_for_works(state, cluster)) return;
+    wake_rendered(state, wake);
+    dispatcher::wake_assigned(state, cluster, wake);
+  }
 
   /// All that Works are rendered from.
   static void wake_rendered(const State& state, std::vector<ObjectKey>& wake) {

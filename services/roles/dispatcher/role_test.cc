@@ -94,6 +94,29 @@ TEST_F(Dispatcher, NamespaceIsDispatchedFirst_B_27) {
   EXPECT_EQ(stage.count<WorkApplyFailed>(), 0U);
 }
 
+TEST_F(Dispatcher, AMemberGetsEarlierNamespacesAlsoIfItsExecutionSpaceIsOlderThanItsCluster_B_27) {
+  stage.put({type::kNamespace, "", "shop"}, namespace_object("shop"));
+  const auto add_cluster = [&](const std::string& name) {
+    stage.members().member(name);
+    stage.put(cluster_key(name), cluster_object(name));
+  };
+  const auto add_space = [&](const std::string& name) {
+    stage.put({type::kNamespace, "", execution_space(name)}, namespace_object(execution_space(name)));
+  };
+  const auto has_work = [&](const std::string& name) {
+    stage.run(Millis{1000});
+    return stage.state().find(work_key(name, namespace_object("shop"))) != nullptr;
+  };
+  add_space("early");
+  EXPECT_FALSE(has_work("early"));
+  add_cluster("early");
+  EXPECT_TRUE(has_work("early"));
+  add_cluster("late");
+  EXPECT_FALSE(has_work("late"));
+  add_space("late");
+  EXPECT_TRUE(has_work("late"));
+}
+
 TEST_F(Dispatcher, ObjectsGoIntoANamespaceThatTheMemberAlreadyHas) {
   const ObjectKey shop{"namespaces", "", "shop"};
   stage.members().member("m1").put(shop, namespace_object("shop"));
