@@ -182,6 +182,28 @@ client::Request generated(int number, const std::string& token) {
   return request;
 }
 
+TEST_F(RequestsOnKafka, AServerWithoutAPartitionTakesOverThatOfAKilledOne) {
+  partitions_ = "1";
+  const std::array<std::string, 2> servers = {"a", "b"};
+  for (const std::string& server : servers) serve(server);
+  const std::string robot = token("robot", "edit", "a");
+  const auto producer = open();
+  ASSERT_NE(producer, nullptr);
+  int number = 0;
+  for (const std::string killed : {"a", "b", "a", "b"}) {
+    for (const std::string& server : servers) {
+      EXPECT_TRUE(eventually([&] { return log_of(server).find("requests.assigned") != std::string::npos; }))
+          << log_of(server);
+    }
+    for (int end = number + 20; number < end; ++number) send(*producer, generated(number, robot));
+    flush(*producer);
+    ASSERT_EQ(results(*producer, 20).size(), 20U) << "before " << killed << " is killed\n"
+                                                  << log_of("a") << log_of("b");
+    fleet_.kill(killed);
+    serve(killed);
+  }
+}
+
 // SHIPLOG_PRODUCED=100000 for as many as that, SHIPLOG_PRODUCED_PARTITIONS=1 for a single partition, which moves as a
 // whole from a killed server to the other one.
 TEST_F(RequestsOnKafka, ManyRequestsWhileServersAreKilledAreInTheFeedsOnce) {

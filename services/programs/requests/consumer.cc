@@ -152,6 +152,11 @@ Result<std::map<int32_t, SettledOffsets>> RequestsConsumer::settled(const std::v
 std::map<int32_t, int64_t> RequestsConsumer::assigned(const std::vector<int32_t>& partitions) {
   std::map<int32_t, int64_t> from;
   drop_all();
+  if (partitions.empty()) {  // there are more members than partitions
+    note_failure("");
+    log::info("requests.assigned", {log::kv("partitions", 0), log::kv("consumed", 0)});
+    return from;
+  }
   while (true) {
     auto positions = group_->positions(partitions, kPositions);
     auto known = positions ? settled(partitions) : positions.error();

@@ -46,7 +46,8 @@ class DispatcherRole final : public Role {
       }
     } else if (key.type == type::kNamespace) {
       if (!change.removed() && !deleting(change.after)) wake.push_back(key);
-      if (change.created() && !cluster_of_space(key.name).empty()) wake_for_new(state, cluster_of_space(key.name), wake);
+      if (change.created() && !cluster_of_space(key.name).empty())
+        wake_for_new(state, cluster_of_space(key.name), wake);
     } else if (key.type == type::kFederatedResourceQuota) {
       if (change.removed() || deleting(change.after) || change.before["spec"] != change.after["spec"]) {
         wake.push_back(key);
