@@ -10,6 +10,8 @@
 namespace shiplog {
 namespace {
 
+constexpr Millis kLookThroughEvery{1'000};
+
 /// Something still wants the Work that is gone: its binding, or its namespace, which is the owner; other Works have no
 /// life of their own.
 bool still_wanted(const State& state, const Value& work, const std::string& cluster) {
@@ -38,22 +40,23 @@ void Recreations::removed(const State& state, const Change& work) {
   if (!still_wanted(state, work.before, name)) return;
   Gone& gone = clusters_[name];
   gone.last = std::nullopt;
-  gone.works[work.object] = std::nullopt;
+  gone.works.try_emplace(work.object, std::nullopt);
+  aged_ = std::nullopt;
 }
 
 void Recreations::age(UtcMillis now) {
+  // Each decision asks, and there may be thousands.
+  if (aged_ && *aged_ <= now && now < *aged_ + kLookThroughEvery) return;
+  aged_ = now;
   for (auto& [name, gone] : clusters_) {
     if (!gone.last) gone.last = now;
     for (auto& [work, since] : gone.works) {
       if (!since) since = now;
     }
-    std::erase_if(gone.works, [&](const auto& item) { return *item.second + kLongest <= now; });
+    std::erase_if(gone.works, [&](const auto& item) { return *item.second + kRest <= now || *item.second > now; });
   }
   // A clock that was set back must not hold them for longer.
-  std::erase_if(clusters_, [&](const auto& item) {
-    const UtcMillis last = *item.second.last;
-    return item.second.works.empty() || last + kPause <= now || last > now;
-  });
+  std::erase_if(clusters_, [&](const auto& item) { return item.second.works.empty() || *item.second.last > now; });
 }
 
 Result<Decided> Recreations::hold_back(Result<Decided> decided, UtcMillis now) {
@@ -69,7 +72,7 @@ Result<Decided> Recreations::hold_back(Result<Decided> decided, UtcMillis now) {
     const auto held = cluster->second.works.find(rendered->work);
     if (held == cluster->second.works.end()) continue;
     const UtcMillis until = std::min(*cluster->second.last + kPause, *held->second + kLongest);
-    if (!latest || until > *latest) latest = until;
+    if (until > now && (!latest || until > *latest)) latest = until;
   }
   if (latest) return LookAgain{*latest};
   return decided;

@@ -79,6 +79,22 @@ TEST_F(WorksMadeAgain, ThePauseLastsUntilNoMoreAreDeletedInTheCluster) {
   EXPECT_EQ(waits_for(work("pull", "last"), 63), std::nullopt);
 }
 
+// While one is waited for, so are the Works of other clusters: an agent must not prolong that.
+TEST_F(WorksMadeAgain, OneThatIsDeletedAgainAndAgainIsWaitedForOnceInFiveMinutes) {
+  removed(work("pull"));
+  EXPECT_EQ(waits_for(work("pull"), 0), 5);
+  EXPECT_EQ(waits_for(work("pull"), 5), std::nullopt);
+  for (int64_t second = 6; second < 300; second += 42) {
+    removed(work("pull"));
+    removed(work("pull", "w" + std::to_string(second)));
+    EXPECT_EQ(waits_for(work("pull", "w" + std::to_string(second)), second), second + 5);
+    EXPECT_EQ(waits_for(work("pull"), second), second < 60 ? std::optional{second + 5} : std::nullopt) << second;
+  }
+  EXPECT_EQ(waits_for(work("pull"), 300), std::nullopt);
+  removed(work("pull"));
+  EXPECT_EQ(waits_for(work("pull"), 301), 306);
+}
+
 TEST_F(WorksMadeAgain, OneThatWasGivenUpIsMadeAtOnce) {
   removed(work("pull"), "of-a-binding-that-is-gone");
   EXPECT_EQ(waits_for(work("pull"), 0), std::nullopt);
