@@ -60,11 +60,8 @@ int run(int argc, char** argv) {
   if (argc == 3) {
     const std::string_view name = argv[1];
     const size_t count = std::strtoul(argv[2], nullptr, 10);
-    const std::pair<std::string_view, void (*)(size_t)> workloads[] = {{"application", applications},
-                                                                       {"encode", encoding},
-                                                                       {"decode", decoding},
-                                                                       {"fold", folding},
-                                                                       {"json", json}};
+    const std::pair<std::string_view, void (*)(size_t)> workloads[] = {
+        {"application", applications}, {"encode", encoding}, {"decode", decoding}, {"fold", folding}, {"json", json}};
     for (const auto& [known, workload] : workloads) {
       if (name == known) return workload(count), 0;
     }
