@@ -9,7 +9,7 @@ namespace shiplog {
 namespace {
 
 constexpr auto kTexts = std::to_array<std::string_view>({
-    // clang-format off: as many in a line as fit, in the order of their bytes.
+    // In the order of their bytes.
     "AggregateStatusSucceed",
     "ApplicationFailure",
     "AvailableReplicas",
@@ -472,7 +472,6 @@ constexpr auto kTexts = std::to_array<std::string_view>({
     "workloadAffinity",
     "workloadAffinityGroups",
     "works.work.karmada.io",
-    // clang-format on
 });
 
 constexpr uint64_t load64(const char* from) {
