@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
+#include "events/base/well_known_texts.h"
 
 namespace shiplog {
 namespace {
@@ -49,9 +49,24 @@ class JsonParser {
         duplicates_{duplicates},
         max_depth_{static_cast<size_t>(max_depth)},
         stored_{stored} {
-    constexpr size_t kTypical = 32;
-    members_.reserve(kTypical);
-    open_.reserve(kTypical);
+    std::swap(stacks_, spare_stacks());
+    if (stacks_.members.capacity() == 0) {
+      constexpr size_t kTypical = 32;
+      stacks_.members.reserve(kTypical);
+      stacks_.open.reserve(kTypical);
+    }
+  }
+  JsonParser(const JsonParser&) = delete;
+  JsonParser& operator=(const JsonParser&) = delete;
+  ~JsonParser() {
+    // An entry has many documents: the next one gets these stacks, unless they are large or hold what is left of text
+    // that was refused.
+    constexpr size_t kSpare = 1024;
+    if (stacks_.members.empty() && stacks_.items.empty() && stacks_.members.capacity() <= kSpare &&
+        stacks_.items.capacity() <= kSpare) {
+      stacks_.open.clear();
+      std::swap(stacks_, spare_stacks());
+    }
   }
 
   Result<Value> run() {
@@ -74,6 +89,16 @@ class JsonParser {
     size_t items;
     bool is_object;
   };
+
+  struct Stacks {
+    std::vector<Value::Member> members;  // of all open objects, innermost last
+    std::vector<Value> items;            // of all open arrays
+    std::vector<Open> open;
+  };
+  static Stacks& spare_stacks() {
+    thread_local Stacks spare;
+    return spare;
+  }
 
   // Errors: the first one counts, and everything returns false from then on.
 
@@ -173,7 +198,7 @@ class JsonParser {
         if (at_ == end_ || *at_ != '"')
           return expected(first ? "a key in double quotes, or '}'" : "a key in double quotes");
         members_.emplace_back();
-        if (!string(members_.back().key_text)) return false;
+        if (!string<true>(members_.back().key_text)) return false;
         space();
         if (!take(':')) return expected("':'");
         space();
@@ -184,7 +209,7 @@ class JsonParser {
     }
     const auto first = members_.begin() + static_cast<std::ptrdiff_t>(open_.back().members);
     if (duplicates_ != nullptr) note_duplicates();
-    into = Value::object(Value::Object{std::move_iterator{first}, std::move_iterator{members_.end()}});
+    into = Value::taking_members({first, members_.end()});
     members_.erase(first, members_.end());
     open_.pop_back();
     return true;
@@ -204,7 +229,7 @@ class JsonParser {
       if (!take(']')) return expected("',' or ']'");
     }
     const auto first = items_.begin() + static_cast<std::ptrdiff_t>(open_.back().items);
-    into = Value::array(Value::Array{std::move_iterator{first}, std::move_iterator{items_.end()}});
+    into = Value::taking_items({first, items_.end()});
     items_.erase(first, items_.end());
     open_.pop_back();
     return true;
@@ -226,6 +251,7 @@ class JsonParser {
   }
 
   // Stands at the opening quote. `into` is null.
+  template <bool Key = false>
   bool string(Value& into) {
     const char* const quote = at_++;
     const char* plain = at_;  // what was not yet copied to text_
@@ -253,29 +279,31 @@ class JsonParser {
       text_.append(plain, at_);
       std::construct_at(&into, std::string_view{text_});
     } else {
-      make({plain, static_cast<size_t>(at_ - plain)}, into);
+      make<Key>({plain, static_cast<size_t>(at_ - plain)}, into);
     }
     ++at_;
     return true;
   }
 
-  // The same few hundred texts (labels, kinds, owners, conditions, times) stand in every object of a fleet: those too
-  // long to lie inside a Value are kept once, as long as no other text takes their slot. Only of stored objects:
-  // requests may hold what must not stay in memory.
+  // The same few hundred texts (labels, kinds, owners, conditions, times) stand in every object of a fleet. Those that
+  // are well known are part of the program; others too long to lie inside a Value are kept once, as long as no other
+  // text takes their slot. Only of stored objects: requests may hold what must not stay in memory.
+  template <bool Key>
   void make(std::string_view text, Value& into) const {
-    constexpr size_t kShortest = 15, kLongest = 64, kKnown = 4096;
-    if (!stored_ || text.size() < kShortest || text.size() > kLongest) {
+    constexpr size_t kKnown = 4096;
+    const bool middling = text.size() >= kShortestWellKnown && text.size() <= kLongestWellKnown;
+    if (!middling || (!stored_ && !Key)) {
       std::construct_at(&into, text);
       return;
     }
+    if (!stored_) {
+      std::construct_at(&into, Value::key(text));
+      return;
+    }
     thread_local std::array<Value, kKnown> known;
-    uint64_t first = 0, last = 0;
-    std::memcpy(&first, text.data(), sizeof first);
-    std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
-    const uint64_t mixed = (first * 0x9E3779B97F4A7C15U) ^ ((last + text.size()) * 0xC2B2AE3D27D4EB4FU);
-    Value& same = known[(mixed ^ (mixed >> 29U)) >> 20U & (kKnown - 1)];
-    if (same.as_string() != text) same = Value{text};
-    into = same;
+    Value& same = known[mixed_text(text) & (kKnown - 1)];
+    if (same.as_string() != text) same = Value::key(text);
+    std::construct_at(&into, same);
   }
 
   // Stands at the backslash; appends what it stands for.
@@ -447,9 +475,10 @@ class JsonParser {
   std::vector<std::string>* duplicates_;
   size_t max_depth_;
   bool stored_;
-  std::vector<Value::Member> members_;  // of all open objects, innermost last
-  std::vector<Value> items_;            // of all open arrays
-  std::vector<Open> open_;
+  Stacks stacks_;
+  std::vector<Value::Member>& members_ = stacks_.members;
+  std::vector<Value>& items_ = stacks_.items;
+  std::vector<Open>& open_ = stacks_.open;
   std::string text_;  // a string with escapes
   const char* wrong_at_ = nullptr;
   std::string wrong_;

@@ -1,137 +1,201 @@
 #include "events/base/value.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
+#include <optional>
+
+#include "events/base/check.h"
+#include "events/base/well_known_texts.h"
 
 namespace shiplog {
-
-struct Value::Text {
-  std::atomic<uint32_t> refs;
-  size_t size;
-  char* data() { return reinterpret_cast<char*>(this + 1); }
-};
-struct Value::ArrayBlock {
-  std::atomic<uint32_t> refs{1};
-  Array items;
-};
-struct Value::ObjectBlock {
-  std::atomic<uint32_t> refs{1};
-  Object members;
-};
-
 namespace {
 
-const Value kNullValue;
+// In objects of up to this many members all are compared: most are smaller.
+constexpr size_t kFew = 24;
 
-template <class Members>
-auto lower_bound_key(Members& members, std::string_view key) {
-  return std::lower_bound(members.begin(), members.end(), key,
-                          [](const auto& member, std::string_view wanted) { return member.key() < wanted; });
+uint64_t load64(const char* from) {
+  uint64_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
 }
+
+uint64_t load32(const char* from) {
+  uint32_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+constexpr size_t text_bytes(size_t size) { return sizeof(std::atomic<uint32_t>) + size; }
 
 }  // namespace
 
-Value::Value(std::string_view text) : kind_{Kind::kString} {
+static_assert(std::endian::native == std::endian::little, "a short string lies in two words, its first byte lowest");
+
+constinit const Value Value::kNullValue;
+
+Value::Words Value::short_text(std::string_view text) noexcept {
+  const size_t size = text.size();
+  const char* const from = text.data();
+  Words words{0, meta(Kind::kString, static_cast<uint8_t>(size))};
+  if (size > 8) {
+    words.payload = load64(from);
+    words.meta |= load64(from + size - 8) >> (8 * (16 - size));
+  } else if (size >= 4) {
+    words.payload = load32(from) | load32(from + size - 4) << (8 * (size - 4));
+  } else if (size > 0) {
+    const auto byte = [&](size_t at) { return uint64_t{static_cast<unsigned char>(from[at])} << (8 * at); };
+    words.payload = byte(0) | byte(size / 2) | byte(size - 1);
+  }
+  return words;
+}
+
+Value::Value(std::string_view text) {
   static_assert(sizeof(Value) == 16);
-  static_assert(offsetof(Value, tail_) == 8, "a short string runs on from payload_ into tail_");
+  static_assert(offsetof(Value, meta_) == 8, "a short string runs on from payload_ into meta_");
   if (text.size() <= kInline) {
-    length_ = static_cast<uint8_t>(text.size());
-    if (!text.empty()) std::memcpy(reinterpret_cast<char*>(this), text.data(), text.size());
+    const Words words = short_text(text);
+    payload_.integer = static_cast<int64_t>(words.payload);
+    meta_ = words.meta;
     return;
   }
-  length_ = kHeap;
-  void* memory = ::operator new(sizeof(Text) + text.size());
-  payload_.text = new (memory) Text{1, text.size()};
-  std::memcpy(payload_.text->data(), text.data(), text.size());
+  // The bytes behind the counter are the text's, also those that a block has for its capacity.
+  static_assert(offsetof(Counted, capacity) == text_bytes(0));
+  void* memory = ::operator new(text_bytes(text.size()));
+  std::construct_at(static_cast<std::atomic<uint32_t>*>(memory), 1U);
+  payload_.counted = static_cast<Counted*>(memory);
+  std::memcpy(heap_text(), text.data(), text.size());
+  meta_ = meta(Kind::kString, kHeap, text.size());
 }
 
-void Value::share() noexcept {
-  switch (kind_) {
-    case Kind::kString:
-      payload_.text->refs.fetch_add(1, std::memory_order_relaxed);
-      break;
-    case Kind::kArray:
-      payload_.array->refs.fetch_add(1, std::memory_order_relaxed);
-      break;
-    case Kind::kObject:
-      payload_.object->refs.fetch_add(1, std::memory_order_relaxed);
-      break;
-    case Kind::kNull:
-    case Kind::kBool:
-    case Kind::kInt:
-    case Kind::kDouble:
-      break;
-  }
-}
-
-void Value::release() noexcept {
-  switch (kind_) {
-    case Kind::kString:
-      if (length_ == kHeap && payload_.text->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        payload_.text->~Text();
-        ::operator delete(payload_.text);
-      }
-      break;
-    case Kind::kArray:
-      if (payload_.array->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete payload_.array;
-      break;
-    case Kind::kObject:
-      if (payload_.object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete payload_.object;
-      break;
-    case Kind::kNull:
-    case Kind::kBool:
-    case Kind::kInt:
-    case Kind::kDouble:
-      break;
-  }
-  kind_ = Kind::kNull;
-}
-
-Value Value::object(std::initializer_list<std::pair<std::string_view, Value>> members) {
+Value Value::key(std::string_view key) {
+  const char* const known = well_known_text(key);
+  if (known == nullptr) return Value{key};
   Value made;
-  made.edit_members().reserve(members.size());
-  for (const auto& [key, value] : members) made.set(key, value);
+  made.payload_.chars = known;
+  made.meta_ = meta(Kind::kString, kStatic, key.size());
   return made;
 }
 
-Value Value::object(Object members) {
-  const auto before = [](const Member& a, const Member& b) { return a.key() < b.key(); };
-  const auto not_before = [&](const Member& a, const Member& b) { return !before(a, b); };
-  // What this program wrote itself is sorted.
-  if (std::adjacent_find(members.begin(), members.end(), not_before) != members.end()) {
-    std::stable_sort(members.begin(), members.end(), before);
-    Object unique;
-    unique.reserve(members.size());
-    for (Member& member : members) {
-      if (!unique.empty() && unique.back().key() == member.key()) {
-        unique.back() = std::move(member);
-      } else {
-        unique.push_back(std::move(member));
-      }
-    }
-    members = std::move(unique);
+void Value::release() noexcept {
+  // Who holds the only reference need not write to the counter: no other thread can add one.
+  if (payload_.counted != nullptr && (sole() || payload_.counted->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)) {
+    destroy();
   }
+  meta_ = 0;
+}
+
+void Value::destroy() noexcept {
+  switch (kind()) {
+    case Kind::kString:
+      ::operator delete(payload_.counted, text_bytes(stored_size()));
+      break;
+    case Kind::kArray:
+      if (place() == kEdited) {
+        delete payload_.edited;
+      } else {
+        auto* const items = reinterpret_cast<Value*>(payload_.counted + 1);
+        std::destroy_n(items, stored_size());
+        ::operator delete(payload_.counted);
+      }
+      break;
+    case Kind::kObject:
+      std::destroy_n(block(), stored_size());
+      ::operator delete(payload_.counted, sizeof(Counted) + payload_.counted->capacity * sizeof(Member));
+      break;
+    case Kind::kNull:
+    case Kind::kBool:
+    case Kind::kInt:
+    case Kind::kDouble:
+      break;
+  }
+}
+
+// Objects and arrays
+
+/// This becomes an object of `size` members, which the caller makes. It was null.
+void Value::make_block(size_t size, size_t capacity) {
+  SHIPLOG_CHECK(capacity <= std::numeric_limits<uint32_t>::max(), "an object has fewer than 2^32 members");
+  payload_.counted = nullptr;
+  if (capacity > 0) {
+    void* memory = ::operator new(sizeof(Counted) + capacity * sizeof(Member));
+    payload_.counted = std::construct_at(static_cast<Counted*>(memory), 1U, static_cast<uint32_t>(capacity));
+  }
+  meta_ = meta(Kind::kObject, 0, size);
+}
+
+/// An order of keys that looks at eight bytes at once: the order of their bytes.
+bool Value::before(const Value& a, const Value& b) noexcept {
+  const auto lead = [](const Value& text) {
+    const char* const at = text.place() <= kInline ? reinterpret_cast<const char*>(&text) : text.as_string().data();
+    return __builtin_bswap64(load64(at));
+  };
+  const uint64_t of_a = lead(a);
+  const uint64_t of_b = lead(b);
+  return of_a != of_b ? of_a < of_b : a.as_string() < b.as_string();
+}
+
+/// Sorts; of equal keys the last stays. Returns how many are left; what is behind them is null.
+size_t Value::sort_members(std::span<Member> members) {
+  const auto less = [](const Member& a, const Member& b) { return before(a.key_text, b.key_text); };
+  const auto not_less = [&](const Member& a, const Member& b) { return !less(a, b); };
+  // What this program wrote itself is sorted.
+  if (std::adjacent_find(members.begin(), members.end(), not_less) == members.end()) return members.size();
+  std::stable_sort(members.begin(), members.end(), less);
+  size_t kept = 0;
+  for (size_t at = 1; at < members.size(); ++at) {
+    if (less(members[kept], members[at])) ++kept;
+    if (kept != at) members[kept] = std::move(members[at]);
+  }
+  for (size_t at = kept + 1; at < members.size(); ++at) members[at] = Member{};
+  return kept + 1;
+}
+
+Value Value::object(std::initializer_list<std::pair<std::string_view, Value>> members) {
+  Object made;
+  made.reserve(members.size());
+  for (const auto& [name, value] : members) made.push_back({key(name), value});
+  return taking_members(made);
+}
+
+Value Value::object(Object members) { return taking_members(members); }
+
+Value Value::taking_members(std::span<Member> members) {
+  const size_t kept = sort_members(members);
   Value made;
-  made.edit_members() = std::move(members);
+  made.make_block(kept, kept);
+  if (kept > 0) {
+    std::memcpy(static_cast<void*>(made.block()), members.data(), kept * sizeof(Member));
+    std::memset(static_cast<void*>(members.data()), 0, kept * sizeof(Member));
+  }
   return made;
 }
 
 Value Value::array(std::initializer_list<Value> items) { return array(Array(items)); }
 
-Value Value::array(Array items) {
+Value Value::array(Array items) { return taking_items(items); }
+
+Value Value::taking_items(std::span<Value> items) {
   Value made;
-  made.edit_items() = std::move(items);
+  if (!items.empty()) {
+    void* memory = ::operator new(sizeof(Counted) + items.size_bytes());
+    made.payload_.counted = std::construct_at(static_cast<Counted*>(memory), 1U, 0U);
+    std::memcpy(static_cast<void*>(made.payload_.counted + 1), items.data(), items.size_bytes());
+    std::memset(static_cast<void*>(items.data()), 0, items.size_bytes());
+  }
+  made.meta_ = meta(Kind::kArray, 0, items.size());
   return made;
 }
 
+// Reading
+
 bool Value::is_empty() const noexcept {
-  switch (kind_) {
+  switch (kind()) {
     case Kind::kNull:
       return true;
     case Kind::kBool:
@@ -140,7 +204,7 @@ bool Value::is_empty() const noexcept {
     case Kind::kDouble:
       return payload_.real == 0;
     case Kind::kString:
-      return as_string().empty();
+      return place() == 0;
     case Kind::kArray:
     case Kind::kObject:
       return size() == 0;
@@ -150,7 +214,7 @@ bool Value::is_empty() const noexcept {
 
 int64_t Value::as_int(int64_t fallback) const noexcept {
   if (is_int()) return payload_.integer;
-  if (kind_ == Kind::kDouble && std::trunc(payload_.real) == payload_.real && std::abs(payload_.real) < 9.2e18) {
+  if (kind() == Kind::kDouble && std::trunc(payload_.real) == payload_.real && std::abs(payload_.real) < 9.2e18) {
     return static_cast<int64_t>(payload_.real);
   }
   return fallback;
@@ -158,65 +222,50 @@ int64_t Value::as_int(int64_t fallback) const noexcept {
 
 double Value::as_double(double fallback) const noexcept {
   if (is_int()) return static_cast<double>(payload_.integer);
-  return kind_ == Kind::kDouble ? payload_.real : fallback;
-}
-
-std::string_view Value::as_string(std::string_view fallback) const noexcept {
-  if (!is_string()) return fallback;
-  if (length_ == kHeap) return {payload_.text->data(), payload_.text->size};
-  return {reinterpret_cast<const char*>(this), length_};
-}
-
-size_t Value::size() const noexcept {
-  if (is_array()) return payload_.array->items.size();
-  return is_object() ? payload_.object->members.size() : 0;
-}
-
-std::span<const Value> Value::items() const noexcept {
-  if (!is_array()) return {};
-  return payload_.array->items;
-}
-
-std::span<const Value::Member> Value::members() const noexcept {
-  if (!is_object()) return {};
-  return payload_.object->members;
+  return kind() == Kind::kDouble ? payload_.real : fallback;
 }
 
 const Value* Value::find(std::string_view key) const noexcept {
-  if (!is_object()) return nullptr;
-  const Object& all = payload_.object->members;
-  // Most objects are small and most keys short. A short key lies inside its Value with zeros after it, so two of them
-  // are equal when their bytes are: a few comparisons of words instead of a search by calls of memcmp.
-  constexpr size_t kFew = 16;
-  if (key.size() <= kInline && all.size() <= kFew) {
-    const auto words = [](const Value& value) {
-      std::array<uint64_t, 2> bytes;
-      std::memcpy(bytes.data(), static_cast<const void*>(&value), sizeof bytes);
-      return bytes;
-    };
-    const auto wanted = words(Value{key});
+  return key.size() <= kInline ? find_short(short_text(key)) : find_long(key);
+}
+
+// A short key lies inside its Value with zeros after it, so two of them are equal when their words are.
+const Value* Value::find_short(Words key) const noexcept {
+  const auto all = members();
+  if (all.size() <= kFew) {
     for (const Member& member : all) {
-      const auto own = words(member.key_text);
-      if (own[0] == wanted[0] && own[1] == wanted[1]) return &member.value;
+      if (member.key_text.words() == key) return &member.value;
     }
     return nullptr;
   }
-  if (key.size() > kInline && all.size() <= kFew) {  // of long keys few have the same length
-    for (const Member& member : all) {
-      if (member.key_text.length_ == kHeap && member.key_text.payload_.text->size == key.size() &&
-          member.key() == key) {
+  Value wanted;
+  wanted.payload_.integer = static_cast<int64_t>(key.payload);
+  wanted.meta_ = key.meta;
+  const size_t at = lower_bound(wanted);
+  return at < all.size() && all[at].key_text.words() == key ? &all[at].value : nullptr;
+}
+
+const Value* Value::find_long(std::string_view key) const noexcept {
+  const auto all = members();
+  if (all.size() <= kFew) {
+    for (const Member& member : all) {  // of long keys few have the same length
+      const Value& text = member.key_text;
+      if (text.place() > kInline && text.stored_size() == key.size() &&
+          std::memcmp(text.as_string().data(), key.data(), key.size()) == 0) {
         return &member.value;
       }
     }
     return nullptr;
   }
-  const auto found = lower_bound_key(all, key);
+  const auto found = std::ranges::lower_bound(all, key, {}, &Member::key);
   return found != all.end() && found->key() == key ? &found->value : nullptr;
 }
 
-const Value& Value::operator[](std::string_view key) const noexcept {
-  const Value* found = find(key);
-  return found != nullptr ? *found : kNullValue;
+size_t Value::lower_bound(const Value& key) const noexcept {
+  const auto all = members();
+  const auto found = std::ranges::lower_bound(
+      all, key, [](const Value& a, const Value& b) { return before(a, b); }, &Member::key_text);
+  return static_cast<size_t>(found - all.begin());
 }
 
 const Value& Value::item(size_t index) const noexcept {
@@ -224,62 +273,88 @@ const Value& Value::item(size_t index) const noexcept {
   return index < all.size() ? all[index] : kNullValue;
 }
 
-Value::Object& Value::edit_members() {
-  if (!is_object()) {
-    release();
-    payload_.object = new ObjectBlock;
-    kind_ = Kind::kObject;
-  } else if (payload_.object->refs.load(std::memory_order_acquire) != 1) {
-    auto* own = new ObjectBlock;
-    own->members = payload_.object->members;
-    release();
-    payload_.object = own;
-    kind_ = Kind::kObject;
-  }
-  return payload_.object->members;
+// Editing
+
+/// Makes the block of an object this Value's own.
+void Value::make_own() {
+  if (payload_.counted == nullptr || sole()) return;
+  const auto shared = members();
+  Value own;
+  own.make_block(shared.size(), shared.size());
+  std::ranges::uninitialized_copy(shared, std::span{own.block(), shared.size()});
+  *this = std::move(own);
 }
 
 Value& Value::edit(std::string_view key) {
-  // Looked up, or copied, before edit_members(): `key` may point into what that frees.
-  if (is_object()) {
-    const Object& present = payload_.object->members;
-    const auto found = lower_bound_key(present, key);
-    if (found != present.end() && found->key() == key) {
-      const auto index = static_cast<size_t>(found - present.begin());
-      return edit_members()[index].value;
+  // Looked up, or copied, before anything moves: `key` may point into what that frees.
+  const Value* const found = find(key);
+  if (found == nullptr) return insert(key);
+  const auto index = reinterpret_cast<const Member*>(found - 1) - block();  // a member is its key and its value
+  make_own();
+  return block()[index].value;
+}
+
+Value& Value::insert(std::string_view key) {
+  static_assert(offsetof(Member, value) == sizeof(Value));
+  Value key_text = Value::key(key);
+  if (!is_object()) *this = taking_members({});
+  const size_t size = stored_size();
+  const size_t at = lower_bound(key_text);
+  const auto shift = [](Member* to, const Member* from, size_t count) {
+    if (count > 0) std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(Member));
+  };
+  if (payload_.counted != nullptr && !sole()) {  // few copies get more than one new member
+    Value own;
+    own.make_block(0, size + 1);
+    std::uninitialized_copy_n(block(), at, own.block());
+    std::uninitialized_copy_n(block() + at, size - at, own.block() + at + 1);
+    own.meta_ = meta(Kind::kObject, 0, size);  // the gap is filled below
+    *this = std::move(own);
+  } else if (payload_.counted == nullptr || payload_.counted->capacity == size) {
+    Value larger;
+    larger.make_block(0, size + std::max<size_t>(2, size / 2));
+    if (payload_.counted != nullptr) {
+      shift(larger.block(), block(), at);
+      shift(larger.block() + at + 1, block() + at, size - at);
+      meta_ = meta(Kind::kObject);  // its members have moved
     }
+    *this = std::move(larger);
+  } else {
+    shift(block() + at + 1, block() + at, size - at);
   }
-  const Value key_text{key};
-  Object& all = edit_members();
-  return all.insert(lower_bound_key(all, key_text.as_string()), Member{key_text, Value{}})->value;
+  Member* const made = std::construct_at(block() + at, Member{std::move(key_text), Value{}});
+  meta_ = meta(Kind::kObject, 0, size + 1);
+  return made->value;
 }
 
 bool Value::erase(std::string_view key) {
-  if (!contains(key)) return false;
-  const Value key_text{key};
-  Object& all = edit_members();
-  all.erase(lower_bound_key(all, key_text.as_string()));
+  const Value* const found = find(key);
+  if (found == nullptr) return false;
+  const size_t size = stored_size();
+  const auto index = static_cast<size_t>(reinterpret_cast<const Member*>(found - 1) - block());
+  make_own();
+  std::destroy_at(block() + index);
+  std::memmove(static_cast<void*>(block() + index), static_cast<const void*>(block() + index + 1),
+               (size - index - 1) * sizeof(Member));
+  meta_ = meta(Kind::kObject, 0, size - 1);
   return true;
 }
 
 Value::Array& Value::edit_items() {
-  if (!is_array()) {
-    release();
-    payload_.array = new ArrayBlock;
-    kind_ = Kind::kArray;
-  } else if (payload_.array->refs.load(std::memory_order_acquire) != 1) {
-    auto* own = new ArrayBlock;
-    own->items = payload_.array->items;
-    release();
-    payload_.array = own;
-    kind_ = Kind::kArray;
-  }
-  return payload_.array->items;
+  if (is_array() && place() == kEdited && sole()) return payload_.edited->items;
+  auto own = std::make_unique<EditedArray>();
+  own->counted.refs.store(1, std::memory_order_relaxed);
+  const auto before = items();
+  own->items.assign(before.begin(), before.end());
+  if (counted()) release();
+  payload_.edited = own.release();
+  meta_ = meta(Kind::kArray, kEdited);
+  return payload_.edited->items;
 }
 
 bool Value::operator==(const Value& other) const noexcept {
-  if (kind_ != other.kind_) return false;
-  switch (kind_) {
+  if (kind() != other.kind()) return false;
+  switch (kind()) {
     case Kind::kNull:
       return true;
     case Kind::kBool:
@@ -288,11 +363,16 @@ bool Value::operator==(const Value& other) const noexcept {
     case Kind::kDouble:
       return payload_.real == other.payload_.real;
     case Kind::kString:
-      return as_string() == other.as_string();
+      if (words() == other.words()) return true;
+      return place() > kInline && other.place() > kInline && stored_size() == other.stored_size() &&
+             std::memcmp(as_string().data(), other.as_string().data(), stored_size()) == 0;
     case Kind::kArray:
-      return payload_.array == other.payload_.array || payload_.array->items == other.payload_.array->items;
-    case Kind::kObject:
-      return payload_.object == other.payload_.object || payload_.object->members == other.payload_.object->members;
+      return words() == other.words() || std::ranges::equal(items(), other.items());
+    case Kind::kObject: {
+      if (stored_size() != other.stored_size()) return false;
+      if (payload_.counted == other.payload_.counted) return true;
+      return std::ranges::equal(members(), other.members());
+    }
   }
   return false;
 }

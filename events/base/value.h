@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -14,7 +16,9 @@ namespace shiplog {
 
 /// A JSON value: what a Kubernetes object is made of. 16 bytes; strings up to 14 bytes are stored inside. Copies share
 /// their content and split when one of them is edited, so a copy costs one counter and the version before a change can
-/// be kept beside the version after it. Members of an object are sorted by key, so equal values look alike everywhere.
+/// be kept beside the version after it. Members of an object are sorted by key, so equal values look alike everywhere;
+/// they lie in one block of memory with its counter. Member names that the APIs define are not stored at all
+/// (well_known_texts.h).
 /// Reading what is not there gives null, and a fallback from the as_ functions: `v["spec"]["replicas"].as_int(1)`.
 /// Threads: copies may live on different threads; one Value is edited by one thread.
 class Value {
@@ -24,30 +28,26 @@ class Value {
   using Array = std::vector<Value>;
   using Object = std::vector<Member>;
 
-  Value() noexcept = default;
+  constexpr Value() noexcept = default;
   Value(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor): literals read as JSON
   template <std::same_as<bool> B>
-  Value(B value) noexcept : kind_{Kind::kBool} {  // NOLINT(google-explicit-constructor)
-    payload_.integer = value ? 1 : 0;
-  }
+  Value(B value) noexcept  // NOLINT(google-explicit-constructor)
+      : payload_{.integer = value ? 1 : 0}, meta_{meta(Kind::kBool)} {}
   template <std::integral I>
   requires(!std::same_as<I, bool>) Value(I value)
-  noexcept : kind_{Kind::kInt} {  // NOLINT(google-explicit-constructor)
-    payload_.integer = static_cast<int64_t>(value);
-  }
-  Value(double value) noexcept : kind_{Kind::kDouble} {  // NOLINT(google-explicit-constructor)
-    payload_.real = value;
-  }
+  noexcept  // NOLINT(google-explicit-constructor)
+      : payload_{.integer = static_cast<int64_t>(value)}, meta_{meta(Kind::kInt)} {}
+  Value(double value) noexcept  // NOLINT(google-explicit-constructor)
+      : payload_{.real = value}, meta_{meta(Kind::kDouble)} {}
   Value(std::string_view text);                                      // NOLINT(google-explicit-constructor)
   Value(const char* text) : Value(std::string_view{text}) {}         // NOLINT(google-explicit-constructor)
   Value(const std::string& text) : Value(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
-  Value(const Value& other) noexcept {
-    take_bytes(other);
+  Value(const Value& other) noexcept : payload_{other.payload_}, meta_{other.meta_} {
     if (counted()) share();
   }
   Value(Value&& other) noexcept {
     take_bytes(other);
-    other.kind_ = Kind::kNull;
+    other.meta_ = 0;
   }
   Value& operator=(const Value& other) noexcept {
     Value copy{other};
@@ -59,7 +59,7 @@ class Value {
     Value held{std::move(other)};
     if (counted()) release();
     take_bytes(held);
-    held.kind_ = Kind::kNull;
+    held.meta_ = 0;
     return *this;
   }
   ~Value() {
@@ -73,15 +73,20 @@ class Value {
   static Value array(Array items);
   /// Members in any order; of equal keys the last wins.
   static Value object(Object members);
+  /// The same of what lies elsewhere: what is taken becomes null.
+  static Value taking_items(std::span<Value> items);
+  static Value taking_members(std::span<Member> members);
+  /// A member name. Unlike Value{key} it takes no memory when the APIs define it.
+  static Value key(std::string_view key);
 
-  Kind kind() const noexcept { return kind_; }
-  bool is_null() const noexcept { return kind_ == Kind::kNull; }
-  bool is_bool() const noexcept { return kind_ == Kind::kBool; }
-  bool is_int() const noexcept { return kind_ == Kind::kInt; }
-  bool is_number() const noexcept { return kind_ == Kind::kInt || kind_ == Kind::kDouble; }
-  bool is_string() const noexcept { return kind_ == Kind::kString; }
-  bool is_array() const noexcept { return kind_ == Kind::kArray; }
-  bool is_object() const noexcept { return kind_ == Kind::kObject; }
+  Kind kind() const noexcept { return static_cast<Kind>(meta_ >> kKindShift); }
+  bool is_null() const noexcept { return kind() == Kind::kNull; }
+  bool is_bool() const noexcept { return kind() == Kind::kBool; }
+  bool is_int() const noexcept { return kind() == Kind::kInt; }
+  bool is_number() const noexcept { return kind() == Kind::kInt || kind() == Kind::kDouble; }
+  bool is_string() const noexcept { return kind() == Kind::kString; }
+  bool is_array() const noexcept { return kind() == Kind::kArray; }
+  bool is_object() const noexcept { return kind() == Kind::kObject; }
   /// Null, false, 0, "", [] or {}: what Go's omitempty leaves out.
   bool is_empty() const noexcept;
 
@@ -101,9 +106,26 @@ class Value {
   std::span<const Member> members() const noexcept;
   /// nullptr when this is no object or has no such member. A member that is null is found.
   const Value* find(std::string_view key) const noexcept;
+  template <size_t N>
+  const Value* find(const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays): literals are
+    const size_t size = __builtin_strlen(key);
+    if (!__builtin_constant_p(size) || size > kInline) return find(std::string_view{key, size});
+    return find_short(short_text(key));
+  }
   bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
-  const Value& operator[](std::string_view key) const noexcept;
-  const Value& operator[](const char* key) const noexcept { return (*this)[std::string_view{key}]; }
+  template <size_t N>
+  bool contains(const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays)
+    return find(key) != nullptr;
+  }
+  const Value& operator[](std::string_view key) const noexcept { return or_null(find(key)); }
+  template <class P>
+  requires std::same_as<P, const char*> || std::same_as<P, char*>
+  const Value& operator[](const P& key) const noexcept { return (*this)[std::string_view{key}]; }
+  /// Of a literal, whose words the compiler computes.
+  template <size_t N>
+  const Value& operator[](const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays)
+    return or_null(find(key));
+  }
   template <std::integral I>
   const Value& operator[](I index) const noexcept {
     return item(static_cast<size_t>(index));
@@ -123,36 +145,95 @@ class Value {
   bool operator==(const Value& other) const noexcept;
 
  private:
-  struct Text;
-  struct ArrayBlock;
-  struct ObjectBlock;
-  static constexpr uint8_t kInline = 14;  // longest string stored inside
-  static constexpr uint8_t kHeap = 15;
+  // What is behind a pointer begins with its counter.
+  struct Counted {
+    std::atomic<uint32_t> refs;
+    uint32_t capacity;  // of an object's block, in members
+  };
+  struct EditedArray;
+
+  // Meta: the kind in the highest byte; below it, of a string, its length, or one of the two numbers that say where it
+  // is; of an array, whether it is an EditedArray. The lower six bytes go on with a short string, or have the size of a
+  // long one, of an object, or of an array that was not edited.
+  static constexpr unsigned kKindShift = 56;
+  static constexpr unsigned kPlaceShift = 48;
+  static constexpr uint64_t kSizeMask = (uint64_t{1} << kPlaceShift) - 1;
+  static constexpr size_t kInline = 14;  // longest string stored inside
+  static constexpr uint8_t kStatic = 15;
+  static constexpr uint8_t kHeap = 16;
+  static constexpr uint8_t kEdited = 1;
+
+  static constexpr uint64_t meta(Kind kind, uint8_t place = 0, size_t size = 0) noexcept {
+    return static_cast<uint64_t>(kind) << kKindShift | uint64_t{place} << kPlaceShift | size;
+  }
+
+  /// The two words of a short string: equal strings have equal ones.
+  struct Words {
+    uint64_t payload;
+    uint64_t meta;
+    bool operator==(const Words&) const = default;
+  };
+  Words words() const noexcept {
+    Words words;
+    std::memcpy(&words, static_cast<const void*>(this), sizeof words);
+    return words;
+  }
+  // Of a literal: computed at compile time, where the caller is inlined.
+  template <size_t N>
+  [[gnu::always_inline]] static Words short_text(const char (&text)[N]) noexcept {  // NOLINT(modernize-avoid-c-arrays)
+    const auto byte = [&](size_t at) { return uint64_t{static_cast<unsigned char>(at < N ? text[at] : '\0')}; };
+    const auto word = [&]<size_t... I>(size_t from, std::index_sequence<I...>) {
+      return ((byte(from + I) << (8 * I)) | ...);
+    };
+    return {word(0, std::make_index_sequence<8>{}),
+            word(8, std::make_index_sequence<kInline - 8>{}) |
+                meta(Kind::kString, static_cast<uint8_t>(__builtin_strlen(text)))};
+  }
+  static Words short_text(std::string_view text) noexcept;
 
   const Value& item(size_t index) const noexcept;
+  const Value* find_short(Words key) const noexcept;
+  const Value* find_long(std::string_view key) const noexcept;
+  static const Value& or_null(const Value* found) noexcept { return found != nullptr ? *found : kNullValue; }
+  static bool before(const Value& a, const Value& b) noexcept;
+  static size_t sort_members(std::span<Member> members);
+
   // Whether the content is elsewhere, behind a counter. Values are moved by the hundred for each entry: these are
   // inline.
-  bool counted() const noexcept { return kind_ > Kind::kString || (kind_ == Kind::kString && length_ == kHeap); }
+  bool counted() const noexcept { return meta_ >= meta(Kind::kString, kHeap); }
+  uint8_t place() const noexcept { return static_cast<uint8_t>(meta_ >> kPlaceShift); }
+  size_t stored_size() const noexcept { return meta_ & kSizeMask; }
+  // Word by word: a load of both at once would wait for the two stores that made them.
   void take_bytes(const Value& other) noexcept {
-    std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(Value));
+    payload_ = other.payload_;
+    meta_ = other.meta_;
   }
-  void share() noexcept;
+  void share() const noexcept {
+    if (payload_.counted != nullptr) payload_.counted->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  bool sole() const noexcept { return payload_.counted->refs.load(std::memory_order_acquire) == 1; }
   void release() noexcept;
-  Object& edit_members();
+  void destroy() noexcept;
+  void make_block(size_t size, size_t capacity);
+  void make_own();
+  // A string has no capacity: its text begins there.
+  char* heap_text() const noexcept { return reinterpret_cast<char*>(payload_.counted) + sizeof(std::atomic<uint32_t>); }
+  Member* block() const noexcept;  // of an object that is not empty
+  Value& insert(std::string_view key);
+  size_t lower_bound(const Value& key) const noexcept;
 
   union Payload {
     int64_t integer;
     double real;
-    Text* text;
-    ArrayBlock* array;
-    ObjectBlock* object;
-    char small[8];
+    Counted* counted;   // nullptr: an empty object or array
+    const char* chars;  // of a string that is stored nowhere else than in the program
+    EditedArray* edited;
   };
-  // A short string runs on from payload_.small into tail_: the two are adjacent (checked in value.cc).
+  static const Value kNullValue;
+
+  // A short string runs on from payload_ into meta_: the two are adjacent (checked in value.cc).
   Payload payload_ = {.integer = 0};
-  char tail_[6] = {};
-  uint8_t length_ = 0;  // of an inline string, or kHeap
-  Kind kind_ = Kind::kNull;
+  uint64_t meta_ = 0;
 };
 
 struct Value::Member {
@@ -161,5 +242,34 @@ struct Value::Member {
   std::string_view key() const noexcept { return key_text.as_string(); }
   bool operator==(const Member&) const = default;
 };
+
+struct Value::EditedArray {
+  Counted counted;
+  Array items;
+};
+
+inline std::string_view Value::as_string(std::string_view fallback) const noexcept {
+  if (!is_string()) return fallback;
+  if (place() <= kInline) return {reinterpret_cast<const char*>(this), place()};
+  return {place() == kStatic ? payload_.chars : heap_text(), stored_size()};
+}
+
+inline size_t Value::size() const noexcept {
+  if (is_array() && place() == kEdited) return payload_.edited->items.size();
+  return is_array() || is_object() ? stored_size() : 0;
+}
+
+inline std::span<const Value> Value::items() const noexcept {
+  if (!is_array() || payload_.counted == nullptr) return {};
+  if (place() == kEdited) return payload_.edited->items;
+  return {reinterpret_cast<const Value*>(payload_.counted + 1), stored_size()};
+}
+
+inline Value::Member* Value::block() const noexcept { return reinterpret_cast<Member*>(payload_.counted + 1); }
+
+inline std::span<const Value::Member> Value::members() const noexcept {
+  if (!is_object() || payload_.counted == nullptr) return {};
+  return {block(), stored_size()};
+}
 
 }  // namespace shiplog

@@ -57,7 +57,7 @@ class Folder {
     SHIPLOG_CHECK(!folded.refusal || folded.changes.empty(), "a refused entry changes nothing");
     SHIPLOG_CHECK(folded.changes.empty() || folded.changes.back().revision == folded.revision,
                   "the revision of a state is that of its last change");
-    if (!folded.changes.empty()) state.remember_hash();
+    if (!folded.changes.empty() && !state.hashes_deferred()) state.remember_hash();
     return folded;
   }
 

@@ -46,6 +46,11 @@ bool has_no_status_subresource(const State& state, const ObjectKey& key) {
   return false;
 }
 
+/// The hashes of these are never deferred: placements name the digest of their inputs (scheduler/decide.cc).
+bool decisions_read_hash(std::string_view type) {
+  return is_binding(type) || type == type::kCluster || type == type::kFederatedResourceQuota;
+}
+
 /// What an update may not take away: identity, and a deletion that has begun.
 void keep_identity(const Value& before, Value& after, bool deletion_moved) {
   const Value& old_metadata = before["metadata"];
@@ -178,16 +183,21 @@ std::vector<Change> Staged::commit(State& state) {
     const bool removed = after.is_null();
     Value latest = removed ? before : std::move(after);  // moved: what is shared is copied when it is edited
     latest.edit("metadata").set("resourceVersion", std::to_string(revision.value));
-    text = to_string(staged.key);
-    text += '\n';
-    const size_t prefix = text.size();
-    append_json(latest, text);
-    change.json = std::make_shared<const std::string>(text, prefix);
+    Hash128 hash;
+    const bool deferred = state.hashes_deferred();
+    if (!deferred || (!removed && decisions_read_hash(staged.key.type))) {
+      text = to_string(staged.key);
+      text += '\n';
+      const size_t prefix = text.size();
+      append_json(latest, text);
+      if (!deferred) change.json = std::make_shared<const std::string>(text, prefix);
+      if (!removed) hash = siphash128(text);
+    }
     if (removed) {
       state.erase(staged.key);
     } else {
       change.after = latest;
-      state.put(staged.key, Object{revision, std::move(latest), siphash128(text)});
+      state.put(staged.key, Object{revision, std::move(latest), hash});
     }
     changes.push_back(std::move(change));
   }

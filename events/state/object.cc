@@ -6,6 +6,13 @@
 
 namespace shiplog {
 
+Hash128 hash_of(const ObjectKey& key, const Value& object) {
+  std::string hashed = to_string(key);
+  hashed += '\n';
+  append_json(object, hashed);
+  return siphash128(hashed);
+}
+
 Result<Object> object_from(const ObjectKey& key, std::string_view json) {
   auto value = parse_stored_json(json);
   if (!value) return Error{ErrorCode::kCorrupt, "object " + to_string(key) + ": " + value.error().message};

@@ -16,8 +16,11 @@ namespace shiplog {
 struct Object {
   Revision revision;
   Value value;
-  Hash128 hash;  ///< of "KEY\n" and canonical JSON: its share of the state hash
+  Hash128 hash;  ///< of "KEY\n" and canonical JSON: its share of the state hash; 0 while it is deferred
 };
+
+/// An object's share of the state hash.
+Hash128 hash_of(const ObjectKey& key, const Value& object);
 
 /// The object whose canonical JSON, as the fold wrote it, a projection kept. Errors: kCorrupt, no such JSON.
 Result<Object> object_from(const ObjectKey& key, std::string_view json);
@@ -29,7 +32,7 @@ struct Change {
   Value before;  ///< null: it was not there
   Value after;   ///< null: it was removed
   /// Canonical JSON of `after`; of a removed object its last state with resourceVersion = `revision`, as watchers get
-  /// it.
+  /// it. nullptr while the state's hashes are deferred.
   std::shared_ptr<const std::string> json;
 
   bool created() const { return before.is_null(); }

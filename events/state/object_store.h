@@ -61,6 +61,8 @@ class ObjectStore {
 
   /// Adds or replaces. The object that was there; one without a value when there was none.
   Object exchange(const ObjectKey& key, Object object);
+  /// nullptr when there is no such object.
+  Object* edit_object(const ObjectKey& key) { return const_cast<Object*>(find(key)); }
   /// The object, which must exist.
   Object take(const ObjectKey& key);
 

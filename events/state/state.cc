@@ -17,6 +17,13 @@ const SettledOffsets kNothingSettled;
 
 Hash128 State::hash() const {
   Hash128 sum = meta_.hash;
+  if (!unhashed_.empty()) {
+    std::set<ObjectKey> missing{unhashed_.begin(), unhashed_.end()};
+    for (const ObjectKey& key : missing) {
+      const Object* object = find(key);
+      if (object != nullptr && object->hash == Hash128{}) sum += hash_of(key, object->value);
+    }
+  }
   sum += siphash128("revision=" + std::to_string(meta_.revision.value));
   return sum;
 }
@@ -27,7 +34,26 @@ std::optional<Hash128> State::hash_at(Revision revision) const {
   return found->second;
 }
 
-StateMeta State::meta() const { return meta_; }
+void State::settle_hashes() {
+  for (const ObjectKey& key : unhashed_) {
+    Object* object = edit_object(key);
+    if (object == nullptr || object->hash != Hash128{}) continue;
+    object->hash = hash_of(key, object->value);
+    meta_.hash += object->hash;
+  }
+  unhashed_.clear();
+  if (recent_hashes_.empty() || recent_hashes_.back().first < meta_.revision) remember_hash();
+}
+
+void State::end_deferred_hashes() {
+  if (deferred_) settle_hashes();
+  deferred_ = false;
+}
+
+StateMeta State::meta() const {
+  SHIPLOG_CHECK(unhashed_.empty(), "the hash of a state that is kept was computed");
+  return meta_;
+}
 
 const Cluster* State::cluster(std::string_view name) const {
   const auto found = clusters().find(std::string{name});
@@ -51,10 +77,13 @@ const SettledOffsets& State::settled(const std::string& topic, int32_t partition
 }
 
 void State::put(const ObjectKey& key, Object object) {
+  // A hash of 0 was not computed yet: it adds nothing, and has nothing to be taken away.
+  const bool unhashed = deferred_ && object.hash == Hash128{};
   const Value after = object.value;
   meta_.hash += object.hash;
   const Object before = exchange(key, std::move(object));
   if (!before.value.is_null()) meta_.hash -= before.hash;
+  if (unhashed && (before.value.is_null() || before.hash != Hash128{})) unhashed_.push_back(key);
   update_views(views_, *this, key, before.value, after);
 }
 

@@ -55,8 +55,16 @@ class State : public ObjectStore {
   UtcMillis time() const { return meta_.time; }
   /// Of all objects and the revision: leases may move without either. Equal histories give equal hashes.
   Hash128 hash() const;
-  /// The hash as of an earlier revision, where it is still remembered (the last few thousand entries).
+  /// The hash as of an earlier revision, where it is still remembered (the last few thousand entries; while hashes are
+  /// deferred, those that were settled).
   std::optional<Hash128> hash_at(Revision revision) const;
+  /// For a replay, which needs the hashes of few revisions: from now on, the hash of an object that changes is computed
+  /// by settle_hashes() or the end, not by the fold; its Change has no JSON. hash() remains right, and slow.
+  void defer_hashes() { deferred_ = true; }
+  /// Brings the hashes up to date and remembers that of this revision.
+  void settle_hashes();
+  void end_deferred_hashes();
+  bool hashes_deferred() const { return deferred_; }
   uint32_t fold_version() const { return meta_.fold_version; }
   StateMeta meta() const;
 
@@ -118,6 +126,8 @@ class State : public ObjectStore {
   void remember_hash();
 
   StateMeta meta_;  // hash covers objects only; hash() adds the rest
+  bool deferred_ = false;
+  std::vector<ObjectKey> unhashed_;  // objects whose hash is 0, because it was not computed; also some that are gone
   Views views_;
   NewestIds seen_{kSeenWindow};
   NewestIds requests_{kRequestWindow};

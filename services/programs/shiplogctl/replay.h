@@ -78,7 +78,4 @@ struct ReplayOptions {
 /// reading; kGone, `to` is beyond the end.
 Result<Replayed> replay(const std::function<Result<Records>()>& open, const ReplayOptions& options, State& state);
 
-/// Decides again what `record` holds, on the state it was computed from. nullopt: it is the same.
-std::optional<Difference> verify(const Decides& decides, const State& as_of, const ReplayRecord& record);
-
 }  // namespace shiplog::ctl

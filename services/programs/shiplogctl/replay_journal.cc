@@ -1,19 +1,13 @@
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <filesystem>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <ostream>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "events/base/json.h"
-#include "events/codec/codec.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogctl/commands.h"
+#include "services/programs/shiplogctl/decoding_reader.h"
 #include "services/programs/shiplogctl/replay_beginning.h"
 #include "services/programs/shiplogctl/replay_with.h"
 #include "services/programs/shiplogctl/verified_mark.h"
@@ -24,112 +18,10 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr size_t kBatch = 512;
-constexpr size_t kBatchesAhead = 4;
-constexpr Millis kPatience{500};
-
 double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
 
 uint64_t rate_of(uint64_t entries, double seconds) {
   return static_cast<uint64_t>(seconds > 0 ? static_cast<double>(entries) / seconds : static_cast<double>(entries));
-}
-
-/// Reads and decodes on a thread of its own, so that the fold need not wait for it.
-class DecodingReader {
- public:
-  /// Reads up to what was the journal's end at the start, so that a journal that is written to has an end too.
-  static Result<std::shared_ptr<DecodingReader>> start(Journal& journal, Offset from) {
-    SHIPLOG_TRY(const Offset head, journal.head());
-    SHIPLOG_TRY(auto tail, journal.tail(from));
-    return std::shared_ptr<DecodingReader>{new DecodingReader{std::move(tail), head, journal.describe()}};
-  }
-  ~DecodingReader() {
-    {
-      const std::lock_guard lock{mutex_};
-      stopping_ = true;
-    }
-    tail_->stop();
-    changed_.notify_all();
-    thread_.join();
-  }
-  DecodingReader(const DecodingReader&) = delete;
-  DecodingReader& operator=(const DecodingReader&) = delete;
-
-  /// nullopt: that was the last.
-  Result<std::optional<ReplayRecord>> next() {
-    if (at_ == batch_.records.size()) {
-      if (batch_.error) return *batch_.error;
-      if (batch_.last) return std::nullopt;
-      std::unique_lock lock{mutex_};
-      changed_.wait(lock, [&] { return !batches_.empty(); });
-      batch_ = std::move(batches_.front());
-      batches_.pop_front();
-      at_ = 0;
-      changed_.notify_all();
-      lock.unlock();
-      return next();
-    }
-    return std::optional{std::move(batch_.records[at_++])};
-  }
-
- private:
-  struct Batch {
-    std::vector<ReplayRecord> records;
-    std::optional<Error> error;  // after the records
-    bool last = false;
-  };
-
-  DecodingReader(std::unique_ptr<Journal::Tail> tail, Offset head, std::string journal)
-      : tail_{std::move(tail)}, head_{head}, journal_{std::move(journal)}, thread_{[this] { run(); }} {}
-
-  void run() {
-    for (bool more = true; more;) {
-      Batch batch = read();
-      more = !batch.error && !batch.last;
-      std::unique_lock lock{mutex_};
-      changed_.wait(lock, [&] { return stopping_ || batches_.size() < kBatchesAhead; });
-      if (stopping_) return;
-      batches_.push_back(std::move(batch));
-      changed_.notify_all();
-    }
-  }
-
-  Batch read() {
-    Batch batch;
-    auto stored = tail_->next(kBatch, kPatience);
-    if (!stored) {
-      batch.error = stored.error();
-      return batch;
-    }
-    // Offsets have gaps: a journal may end before its head.
-    batch.last = stored.value().empty() || stored.value().back().offset.value + 1 >= head_.value;
-    for (const JournalRecord& record : stored.value()) {
-      if (record.offset >= head_) break;
-      auto entry = decode(record.bytes);
-      if (!entry) {
-        batch.error = entry.error().context(journal_ + ", offset " + std::to_string(record.offset.value));
-        break;
-      }
-      batch.records.push_back({record.offset, std::move(entry).value(), record.bytes.size()});
-    }
-    return batch;
-  }
-
-  const std::unique_ptr<Journal::Tail> tail_;
-  const Offset head_;
-  const std::string journal_;
-  Batch batch_;  // that next() takes from
-  size_t at_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Batch> batches_;
-  bool stopping_ = false;
-  std::thread thread_;  // the last: it uses the others
-};
-
-Result<Records> read_all(Journal& journal, Offset from) {
-  SHIPLOG_TRY(const auto reader, DecodingReader::start(journal, from));
-  return Records{[reader] { return reader->next(); }};
 }
 
 /// The newest intact snapshot beside a journal file: the processes of its fleet put them there.
@@ -229,7 +121,7 @@ Result<State> state_of_journal(const Backing& backing, const ReplayCommandOption
   }
   ReplayOptions replaying;
   if (options.to) replaying.to = Revision{*options.to};
-  const auto open = [&, from = beginning.next] { return read_all(*journal, from); };
+  const auto open = [&, from = beginning.next] { return read_decoded(*journal, from); };
   SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, beginning.state));
   if (replayed.stop) return Error{ErrorCode::kCorrupt, *replayed.stop};
   return std::move(beginning.state);
@@ -266,7 +158,7 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
        << "\n  recomputed: " << difference.recomputed << std::endl;
   };
   State& state = beginning.state;
-  const auto open = [&, from = beginning.next] { return read_all(*journal, from); };
+  const auto open = [&, from = beginning.next] { return read_decoded(*journal, from); };
   SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, state));
   print(replayed, options.verify, seconds_since(start), journal->describe(), beginning.snapshot, json, out);
   if (replayed.stop) {

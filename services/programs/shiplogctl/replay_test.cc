@@ -1,5 +1,7 @@
 #include "services/programs/shiplogctl/replay.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/codec/codec.h"
@@ -72,7 +74,10 @@ class ReplayHistory {
     return entry;
   }
   Folded put(Entry entry) {
-    if (entry.id.empty()) entry.id.bytes[0] = static_cast<uint8_t>(records_.size() + 1);
+    if (entry.id.empty()) {
+      entry.id.bytes[0] = static_cast<uint8_t>(records_.size() + 1);
+      entry.id.bytes[1] = static_cast<uint8_t>((records_.size() + 1) >> 8U);
+    }
     if (entry.time == UtcMillis{}) entry.time = time();
     records_.push_back({Offset{static_cast<int64_t>(3 * records_.size())}, std::move(entry)});
     return fold(state_, records_.back().entry);
@@ -293,6 +298,75 @@ TEST(CtlReplay, StopsWhereARecordedStateHashDiffers) {
   EXPECT_NE(replayed.stop->find(to_string(wrong)), std::string::npos) << *replayed.stop;
   EXPECT_NE(replayed.stop->find(to_string(right)), std::string::npos) << *replayed.stop;
   EXPECT_EQ(replayed.entries, 3U);
+}
+
+TEST(CtlReplay, ComparesEachRecordedStateHashThoughFewAreComputed) {
+  ReplayHistory history;
+  std::vector<StateHashed> later;
+  for (int number = 0; number < 60; ++number) {
+    const std::string name = "c" + std::to_string(number % 7);
+    const Value value = object_value(config_map(name), std::to_string(number));
+    const bool there = history.state_.find(config_map(name)) != nullptr;
+    if (there && number % 5 == 0) {
+      history.write({ObjectRemoved{config_map(name)}});
+    } else if (there) {
+      history.write({ObjectUpdated{config_map(name), value}});
+    } else {
+      history.write({ObjectCreated{config_map(name), value}});
+    }
+    if (number % 4 == 0) later.push_back({history.state_.revision(), history.state_.hash()});
+    if (number % 9 == 0) {  // recorded entries later, some of one revision twice
+      for (const StateHashed& hashed : later) history.write({hashed});
+      if (number % 2 == 0) later.clear();
+    }
+  }
+  const auto [right, differences] = run(history, {});
+  EXPECT_FALSE(right.stop) << *right.stop;
+  EXPECT_EQ(right.hash, history.state_.hash());
+  EXPECT_EQ(right.entries, history.records_.size());
+  for (size_t at = 0; at < history.records_.size(); ++at) {
+    auto* hashed = std::get_if<StateHashed>(history.records_[at].entry.events.data());
+    if (hashed == nullptr) continue;
+    hashed->hash.lo ^= 4;
+    const auto [wrong, none] = run(history, {});
+    EXPECT_TRUE(wrong.stop);
+    EXPECT_EQ(wrong.entries, at + 1);
+    hashed->hash.lo ^= 4;
+  }
+}
+
+TEST(CtlReplay, WhatCannotBeReadStopsOnlyWhoGetsThere) {
+  ReplayHistory history;
+  history.write({ObjectCreated{config_map("a"), object_value(config_map("a"), "")}});
+  const auto broken = [&]() -> Result<Records> {
+    SHIPLOG_TRY(const auto records, history.open()());
+    return Records{[records]() -> Result<std::optional<ReplayRecord>> {
+      SHIPLOG_TRY(auto next, records());
+      if (!next) return Error{ErrorCode::kCorrupt, "no entry"};
+      return next;
+    }};
+  };
+  ReplayOptions options;
+  State state;
+  EXPECT_EQ(replay(broken, options, state).error().message, "no entry");
+  EXPECT_EQ(state.revision(), Revision{3}) << "what is before is folded";
+  options.to = Revision{2};
+  State before;
+  const auto replayed = replay(broken, options, before);
+  ASSERT_TRUE(replayed) << replayed.error().message;
+  EXPECT_EQ(replayed.value().revision, Revision{2});
+}
+
+TEST(CtlReplay, FindsEveryDifferenceOfManyInTheOrderOfTheJournal) {
+  ReplayHistory history;
+  history.lease();
+  for (int number = 0; number < 3'000; ++number) history.put(history.decide("d" + std::to_string(number % 50)));
+  const auto [replayed, differences] = run(history, {{"copier", copy_in_capitals}});
+  EXPECT_EQ(replayed.decisions, 3'000U);
+  EXPECT_EQ(replayed.differences, 3'000U);
+  ASSERT_EQ(differences.size(), 3'000U);
+  EXPECT_TRUE(std::ranges::is_sorted(differences, {}, &Difference::offset));
+  EXPECT_TRUE(run(history, {{"copier", copy}}).differences.empty());
 }
 
 TEST(CtlReplay, TextThatTheJournalRepairedIsNoDifference) {
