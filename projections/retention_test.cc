@@ -7,6 +7,7 @@
 #include "projections/decisions/decision_query.h"
 #include "projections/history/history_query.h"
 #include "projections/scrub/repair.h"
+#include "projections/store/checked_table.h"
 #include "tests/support/projected_fleet.h"
 
 namespace shiplog {
@@ -130,7 +131,8 @@ TEST(ProjectionMigration, AFileWithOtherObjectsThanItRecordedIsRefused) {
   {
     auto connection = must(store::open_writer(old));
     must(
-        connection->execute("UPDATE version SET json = replace(json, 'text', 'test'); "
+        connection->execute("UPDATE version SET json = replace(" + store::version_json("version") +
+                            ", 'text', 'test'); "
                             "UPDATE checkpoint SET fingerprint = 'older'"));
   }
   const std::string path = fleet.folder.file("p.db");

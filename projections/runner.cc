@@ -94,8 +94,8 @@ Result<Objects> parse_all(std::vector<Unread> rows) {
 }
 
 // A live object without a version would be omitted, which the state hash detects.
-constexpr const char* kLiveObjects =
-    "SELECT t.name, o.ns, o.name, v.json FROM object o CROSS JOIN type t ON t.id = o.type "
+const std::string kLiveObjects =
+    "SELECT t.name, o.ns, o.name, " + store::version_json("v") + " FROM object o CROSS JOIN type t ON t.id = o.type "
     "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = o.id) WHERE o.live";
 
 /// The sum of the hashes of all objects, which is what a checkpoint records.
@@ -337,6 +337,7 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
   if (!next) {
     impl_->writers->types.forget();
     impl_->writers->audit->forget();
+    impl_->writers->history->forget();
     impl_->writers->tree->forget();
     return std::move(next).error();
   }
@@ -407,6 +408,7 @@ Result<Projections::Trimmed> Projections::trim_some(const Expired& expired) {
   Trimmed trimmed;
   SHIPLOG_TRY(const bool more_versions, impl_->trim_versions_of(holds, expired.history, *checkpoint, trimmed.versions));
   trimmed.more = more_versions;
+  if (trimmed.versions > 0) impl_->writers->history->forget();
   if (expired.decisions.end() > Offset{0}) {
     if (impl_->decisions_looked_at == 0) impl_->held_decisions.clear();
     SHIPLOG_TRY(const bool more, trim_decisions(connection, expired.decisions, holds, impl_->decisions_looked_at,

@@ -7,6 +7,7 @@
 #include "projections/audit/audit_query.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "projections/store/checked_table.h"
 #include "tests/support/projected_fleet.h"
 
 namespace shiplog {
@@ -319,7 +320,8 @@ TEST(Projections, ModifiedObjectIsDetectedByTheStateHashAndTheFileCanBeReset) {
   const auto before = dump(fleet.path());
   {
     auto connection = must(store::open_writer(fleet.path()));
-    must(connection->execute("UPDATE version SET json = replace(json, 'default', 'defunct') WHERE revision = 1"));
+    must(connection->execute("UPDATE version SET json = replace(" + store::version_json("version") +
+                             ", 'default', 'defunct') WHERE revision = 1"));
   }
   auto opened = must(Projections::open(fleet.path()));
   State state;

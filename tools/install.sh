@@ -6,7 +6,7 @@
 build=(g++ cmake ninja-build ccache mold git ca-certificates curl
   libboost1.81-dev libre2-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc nlohmann-json3-dev libspdlog-dev
   libgtest-dev libgmock-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev
-  librdkafka-dev zlib1g-dev liblua5.1-0-dev libgoogle-perftools-dev libgraphviz-dev)
+  librdkafka-dev zlib1g-dev libzstd-dev liblua5.1-0-dev libgoogle-perftools-dev libgraphviz-dev)
 lint=(clang-format python3-venv)
 fuzz=(clang-16 libclang-rt-16-dev)
 # Those of docker/compose.yaml that run as plain processes (./dev stack), and what reads that file.

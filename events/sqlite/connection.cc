@@ -12,6 +12,7 @@
 
 #include "events/base/check.h"
 #include "events/sqlite/row_checksum.h"
+#include "events/sqlite/unpacked.h"
 #include "events/sqlite/wal_mover.h"
 
 namespace shiplog::sqlite {
@@ -204,6 +205,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   Impl& impl = *connection->impl_;
   if (sqlite3_open_v2(path.c_str(), &impl.database, flags, nullptr) != SQLITE_OK) return impl.error();
   add_row_functions(impl.database);
+  add_unpacked(impl.database);
   sqlite3_busy_handler(impl.database, Impl::wait_while_busy, &impl);
   sqlite3_wal_autocheckpoint(impl.database, 0);  // see committed()
   SHIPLOG_TRY(connection->execute(settings.pragmas));

@@ -12,6 +12,7 @@
 #include "events/sqlite/linear_functions.h"
 #include "events/sqlite/permitted_functions.h"
 #include "events/sqlite/row_checksum.h"
+#include "events/sqlite/unpacked.h"
 
 namespace shiplog::sqlite {
 namespace {
@@ -343,6 +344,7 @@ Result<std::unique_ptr<UntrustedReader>> UntrustedReader::open(const std::string
   sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_test_control(SQLITE_TESTCTRL_OPTIMIZATIONS, database, kPropagationOfConstants);
   add_row_functions(database);
+  add_unpacked(database);
   add_linear_functions(database);
   SHIPLOG_TRY(impl->add_functions());
   SHIPLOG_TRY(impl->execute("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;"));

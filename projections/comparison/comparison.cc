@@ -25,14 +25,28 @@ const CheckedTable& subject_table() {
   return kTable;
 }
 
+/// What the columns of a row mean. Its checksum follows from them, or else from how they are compressed.
+std::vector<std::string> compared_columns(const CheckedTable& table) {
+  std::vector<std::string> compared;
+  for (const std::string& column : table.columns) {
+    const auto meaning = std::ranges::find(table.meanings, column, &std::pair<std::string, std::string>::first);
+    if (meaning == table.meanings.end()) {
+      compared.push_back("r." + column);
+    } else if (!meaning->second.empty()) {  // of a damaged row there is none
+      compared.push_back("CASE r.crc WHEN " + table.checksum("r") + " THEN " + meaning->second + " END");
+    }
+  }
+  return compared;
+}
+
 /// Whether the row is what it was written as, in types too; then the key, then all columns.
 std::string sql_of(const CheckedTable& table) {
   const bool checked = &table != &subject_table();
   std::string key, columns;
   for (const std::string& column : table.key) key += (key.empty() ? "r." : ", r.") + column;
-  for (const std::string& column : table.columns) columns += ", r." + column;
+  for (const std::string& column : compared_columns(table)) columns += ", " + column;
   return "SELECT " + (checked ? "r.crc IS " + table.checksum("r") : std::string{"1"}) + ", " + key + columns +
-         (checked ? ", r.crc" : "") + " FROM " + table.name + " r ORDER BY " + key;
+         " FROM " + table.name + " r ORDER BY " + key;
 }
 
 /// The rows of one table in the order of its key.
@@ -66,7 +80,7 @@ class Rows {
   }
   bool same_values(const Rows& other) const {
     const int first = 1 + static_cast<int>(table_->key.size());
-    const int columns = static_cast<int>(table_->columns.size()) + (table_ == &subject_table() ? 0 : 1);
+    const int columns = static_cast<int>(compared_columns(*table_).size());
     for (int column = first; column < first + columns; ++column) {
       if (statement_.is_null(column) != other.statement_.is_null(column) ||
           statement_.is_integer(column) != other.statement_.is_integer(column)) {
@@ -204,7 +218,7 @@ class ProjectionComparison {
   Result<void> table_of(const CheckedTable& table) {
     auto given = Rows::open(given_, table);
     if (!given) return unreadable(table, given.error());
-    if (made_ == nullptr) return check_alone(table, given.value());
+    if (made_ == nullptr || table.by_reference) return check_alone(table, given.value());
     SHIPLOG_TRY(Rows made, Rows::open(*made_, table));
     SHIPLOG_TRY(made.advance());
     if (const auto read = advance(given.value()); !read) return unreadable(table, read.error());

@@ -62,8 +62,12 @@ Result<void> DecisionProjection::insert(const FoldedEntry& folded, size_t index)
   if (!explanation) return ok();
   const ObjectKey& subject = folded.subjects[index];
   SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
-  return insert_.run(decision_id(folded.offset, index), type, subject.ns, subject.name, name_of(event),
-                     summary_of(event), to_json(*explanation));
+  const std::string summary = summary_of(event), json = to_json(*explanation);
+  const sqlite::PackedText packed = packer_.pack(json);
+  insert_.bind_all(decision_id(folded.offset, index), type, subject.ns, subject.name, name_of(event), summary);
+  constexpr int kExplanation = 7;
+  packed.compressed ? insert_.bind_blob(kExplanation, packed.bytes) : insert_.bind(kExplanation, packed.bytes);
+  return insert_.run();
 }
 
 Result<bool> DecisionProjection::replace(sqlite::Connection& connection, const FoldedEntry& folded, size_t index) {

@@ -2,6 +2,7 @@
 
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
+#include "events/sqlite/unpacked.h"
 #include "projections/audit/family_cut.h"
 #include "projections/holds/holds.h"
 #include "projections/store/checkpoint.h"
@@ -29,6 +30,7 @@ class DecisionProjection {
 
   store::TypeIds& types_;
   sqlite::Statement insert_;
+  sqlite::TextPacker packer_;
 };
 
 /// Deletes decisions that are old enough, in one short transaction; `from`, the first id that was not looked at, moves

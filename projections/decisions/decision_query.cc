@@ -13,7 +13,7 @@ Result<std::vector<DecisionRow>> DecisionQuery::of(const ObjectKey& subject, siz
   SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), subject.type));
   if (!type) return decisions;
   static const std::string kSql =
-      "SELECT d.id, d.kind, d.summary, d.explanation FROM decision d WHERE d.type = ? AND "
+      "SELECT d.id, d.kind, d.summary, unpacked(d.explanation) FROM decision d WHERE d.type = ? AND "
       "d.ns = ? AND d.name = ? AND " +
       store::decision_table().intact("d") + " ORDER BY d.id DESC";
   SHIPLOG_TRY(auto row, view_.connection().prepare(kSql));

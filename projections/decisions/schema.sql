@@ -6,7 +6,7 @@ CREATE TABLE decision (
   name        TEXT NOT NULL,
   kind        TEXT NOT NULL,
   summary     TEXT NOT NULL,
-  explanation TEXT NOT NULL,        -- JSON
+  explanation BLOB NOT NULL,        -- JSON; TEXT: as it is; BLOB: compressed, see events/sqlite/unpacked.h
   crc         INTEGER NOT NULL
 );
 CREATE INDEX decision_by_subject ON decision (type, ns, name);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "events/base/check.h"
+#include "events/sqlite/row_checksum.h"
 #include "projections/history/history_query.h"
 #include "projections/store/checked_table.h"
 
@@ -31,11 +32,28 @@ VersionOperation operation_of(const Change& change) {
 
 // The checksum is computed here: of the functions of SQL, one that is called for every change would be the slowest
 // part.
-constexpr const char* kInsert = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+constexpr const char* kInsert = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-Result<void> run(sqlite::Statement& insert, const StoredVersion& version) {
-  return insert.run(version.revision, version.object, version.type, version.ns, version.name, version.operation,
-                    version.offset, version.event_index, version.previous, version.json, int64_t{checksum_of(version)});
+int64_t checksum_of(const StoredVersion& version, const PackedVersion& packed) {
+  sqlite::RowChecksum sum;  // in the order of the columns
+  for (const int64_t number : {version.revision, version.object, version.type}) sum.add(number);
+  sum.add(version.ns);
+  sum.add(version.name);
+  for (const int64_t number :
+       {version.operation, version.offset, version.event_index, version.previous, packed.base}) {
+    sum.add(number);
+  }
+  packed.json.compressed ? sum.add_blob(packed.json.bytes) : sum.add(packed.json.bytes);
+  return int64_t{sum.value()};
+}
+
+Result<void> run(sqlite::Statement& insert, const StoredVersion& version, const PackedVersion& packed) {
+  insert.bind_all(version.revision, version.object, version.type, version.ns, version.name, version.operation,
+                  version.offset, version.event_index, version.previous, packed.base);
+  constexpr int kJson = 11, kChecksum = 12;
+  packed.json.compressed ? insert.bind_blob(kJson, packed.json.bytes) : insert.bind(kJson, packed.json.bytes);
+  insert.bind(kChecksum, checksum_of(version, packed));
+  return insert.run();
 }
 
 }  // namespace
@@ -57,13 +75,16 @@ StoredVersion version_of(const FoldedEntry& folded, size_t index, int64_t type, 
 
 Result<HistoryProjection> HistoryProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
-  return HistoryProjection{types, std::move(insert)};
+  SHIPLOG_TRY(auto packer, VersionPacker::create(connection));
+  return HistoryProjection{types, std::move(insert), std::move(packer)};
 }
 
 Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
   for (size_t index = 0; index < folded.folded.changes.size(); ++index) {
     SHIPLOG_TRY(const int64_t type, types_.id(folded.folded.changes[index].object.type));
-    SHIPLOG_TRY(run(insert_, version_of(folded, index, type, folded.object_ids[index])));
+    const StoredVersion version = version_of(folded, index, type, folded.object_ids[index]);
+    SHIPLOG_TRY(const PackedVersion packed, packer_.pack(version.revision, version.object, version.json));
+    SHIPLOG_TRY(run(insert_, version, packed));
   }
   return ok();
 }
@@ -73,7 +94,9 @@ Result<bool> replace_version(sqlite::Connection& connection, const StoredVersion
   SHIPLOG_TRY(remove.run(version.revision));
   if (connection.changed() == 0) return false;
   SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
-  SHIPLOG_TRY(run(insert, version));
+  sqlite::TextPacker packer;
+  SHIPLOG_TRY(const PackedVersion packed, pack_again(connection, packer, version.revision, version.object, version.json));
+  SHIPLOG_TRY(run(insert, version, packed));
   return true;
 }
 
@@ -84,7 +107,10 @@ constexpr int64_t kRevisionsAtOnce = 2000;
 Result<void> make_doomed(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto mark, connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed "
                                             "(revision INTEGER PRIMARY KEY, replaced INTEGER NOT NULL)"));
-  return mark.run();
+  SHIPLOG_TRY(mark.run());
+  SHIPLOG_TRY(auto mark_bases, connection.prepare("CREATE TEMP TABLE IF NOT EXISTS doomed_base "
+                                                  "(base INTEGER PRIMARY KEY, object INTEGER NOT NULL)"));
+  return mark_bases.run();
 }
 
 /// The bound, and the first revision behind it that has a version; 0: there is none.
@@ -95,6 +121,18 @@ Result<std::pair<int64_t, int64_t>> bound_of(sqlite::Connection& connection) {
                                  store::retention_table().intact("r")));
   SHIPLOG_TRY([[maybe_unused]] const bool found, held.next());
   return std::pair{held.integer(0), held.is_null(1) ? 0 : held.integer(1)};
+}
+
+/// Deletes the bases among those of deleted versions to which no version refers any more. The versions of an object refer
+/// to its bases in their order: if the oldest one behind a base refers to another, all do.
+Result<void> delete_bases(sqlite::Connection& connection) {
+  SHIPLOG_TRY(auto forget, connection.prepare(
+                               "DELETE FROM version_base WHERE id IN (SELECT d.base FROM doomed_base d WHERE d.base IS "
+                               "NOT (SELECT v.base FROM version v INDEXED BY version_by_object WHERE v.object = "
+                               "d.object AND v.revision >= d.base AND v.base > 0 ORDER BY v.revision LIMIT 1))"));
+  SHIPLOG_TRY(forget.run());
+  SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed_base"));
+  return clear.run();
 }
 
 /// Deletes what versions with a revision in (from, to] have replaced or removed. In a transaction.
@@ -124,9 +162,14 @@ Result<uint64_t> delete_replaced(sqlite::Connection& connection, int64_t from, i
                                                      "(SELECT 1 FROM version v WHERE v.object = id AND v.revision NOT" +
                                                      doomed + ")"));
   SHIPLOG_TRY(forget_object.run());
+  SHIPLOG_TRY(auto note_bases, connection.prepare("INSERT OR IGNORE INTO doomed_base SELECT base, object FROM version "
+                                                  "WHERE base > 0 AND revision" +
+                                                  doomed));
+  SHIPLOG_TRY(note_bases.run());
   SHIPLOG_TRY(auto forget, connection.prepare("DELETE FROM version WHERE revision" + doomed));
   SHIPLOG_TRY(forget.run());
   const auto deleted = static_cast<uint64_t>(connection.changed());
+  SHIPLOG_TRY(delete_bases(connection));
   SHIPLOG_TRY(auto clear, connection.prepare("DELETE FROM doomed"));
   SHIPLOG_TRY(clear.run());
   return deleted;

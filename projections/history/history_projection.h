@@ -6,6 +6,7 @@
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
 #include "projections/history/stored_version.h"
+#include "projections/history/version_packer.h"
 #include "projections/holds/holds.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
@@ -22,12 +23,16 @@ class HistoryProjection {
  public:
   static Result<HistoryProjection> create(sqlite::Connection& connection, store::TypeIds& types);
   Result<void> apply(const FoldedEntry& folded);
+  /// After versions were deleted, or a transaction was rolled back.
+  void forget() { packer_.forget(); }
 
  private:
-  HistoryProjection(store::TypeIds& types, sqlite::Statement insert) : types_{types}, insert_{std::move(insert)} {}
+  HistoryProjection(store::TypeIds& types, sqlite::Statement insert, VersionPacker packer)
+      : types_{types}, insert_{std::move(insert)}, packer_{std::move(packer)} {}
 
   store::TypeIds& types_;
   sqlite::Statement insert_;
+  VersionPacker packer_;
 };
 
 /// What one step of trimming has done.

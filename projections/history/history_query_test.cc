@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "projections/objects/object_query.h"
+#include "projections/store/checked_table.h"
 #include "tests/support/projected_fleet.h"
 
 namespace shiplog {
@@ -235,7 +236,7 @@ TEST(HistoryQuery, ADamagedPreviousVersionIsAnErrorOfTheChangeThatShowsIt) {
   const Revision created = fleet.create(key, "one").changes.at(0).revision;
   fleet.update(key, "two");
   must(must(store::open_writer(fleet.path()))
-           ->execute("UPDATE version SET json = replace(json, 'one', 'eno') WHERE revision = " +
+           ->execute("UPDATE version SET json = replace(" + store::version_json("version") + ", 'one', 'eno') WHERE revision = " +
                      std::to_string(created.value)));
   Reader reader = fleet.reader();
   const View view = must(reader.view());

@@ -9,7 +9,8 @@
 
 namespace shiplog {
 
-/// A row of the table `version`, as its schema describes it. The texts belong to the row that it was read from.
+/// A row of the table `version`, as its schema describes it, with its JSON as it was written. The texts belong to the row
+/// that it was read from.
 struct StoredVersion {
   int64_t revision = 0, object = 0, type = 0;
   std::string_view ns, name;
@@ -17,12 +18,9 @@ struct StoredVersion {
   std::string_view json;
 };
 
-/// CRC-32C of all columns, which the row carries: a bit that flips on the disk is found when the row is read.
-uint32_t checksum_of(const StoredVersion& version);
-
 /// How many columns stored_version() reads.
-inline constexpr int kVersionColumns = 11;
-/// These columns, for a SELECT from `version` under this name.
+inline constexpr int kVersionColumns = 10;
+/// These columns, for a SELECT from `version` under this name. The JSON is NULL if the row does not match its checksum.
 std::string version_columns(const std::string& alias);
 
 /// Reads and verifies a row; `first` is the index of the first of those columns.

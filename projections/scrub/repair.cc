@@ -41,7 +41,7 @@ struct ProjectionRepair::Impl {
   std::unique_ptr<DecisionProjection> decisions;
   std::unique_ptr<RevisionProjection> revisions;
   // What take() looks for, by the place in the journal.
-  std::set<Revision> versions;
+  std::set<Revision> versions, bases;
   std::set<int64_t> entries, unfound;              // offsets
   std::map<int64_t, std::vector<int64_t>> actors;  // by the offset of an entry with this actor
   std::map<int64_t, std::set<size_t>> decided;     // the events of an entry
@@ -60,7 +60,7 @@ struct ProjectionRepair::Impl {
   Result<void> prepare(const ProjectionDamage& damage);
   Result<void> locate(const CheckedTable& table, const RowKey& key);
   Result<std::optional<int64_t>> one(const std::string& sql, int64_t parameter) const;
-  Result<void> write_version(const FoldedEntry& folded, size_t index);
+  Result<void> write_version(const FoldedEntry& folded, size_t index, bool itself, bool its_base);
   Result<void> write_type(const Change& change, int64_t id);
   Result<void> write_rows_of(const FoldedEntry& folded);
   Result<void> name_object(const RowKey& key);
@@ -83,6 +83,8 @@ Result<void> ProjectionRepair::Impl::locate(const CheckedTable& table, const Row
   const int64_t number = number_in(key);
   if (&table == &store::version_table()) {
     versions.insert(Revision{static_cast<uint64_t>(number)});
+  } else if (&table == &store::version_base_table()) {
+    bases.insert(Revision{static_cast<uint64_t>(number)});
   } else if (&table == &store::entry_table()) {
     entries.insert(number);
   } else if (&table == &store::decision_table()) {
@@ -139,7 +141,7 @@ Result<void> ProjectionRepair::Impl::prepare(const ProjectionDamage& damage) {
   return ok();
 }
 
-Result<void> ProjectionRepair::Impl::write_version(const FoldedEntry& folded, size_t index) {
+Result<void> ProjectionRepair::Impl::write_version(const FoldedEntry& folded, size_t index, bool itself, bool its_base) {
   const ObjectKey& key = folded.folded.changes[index].object;
   SHIPLOG_TRY(const int64_t type, types.id(key.type));
   static const std::string kFind =
@@ -150,8 +152,15 @@ Result<void> ProjectionRepair::Impl::write_version(const FoldedEntry& folded, si
   if (!found) return ok();  // deleted since by its age, with all its versions
   const int64_t id = object.integer(0);
   object.reset();
-  SHIPLOG_TRY(const bool replaced, replace_version(*connection, version_of(folded, index, type, id)));
-  repaired += replaced ? 1 : 0;
+  const StoredVersion version = version_of(folded, index, type, id);
+  if (its_base) {
+    SHIPLOG_TRY(const bool replaced, replace_base(*connection, version.revision, id, version.json));
+    repaired += replaced ? 1 : 0;
+  }
+  if (itself) {
+    SHIPLOG_TRY(const bool replaced, replace_version(*connection, version));
+    repaired += replaced ? 1 : 0;
+  }
   return ok();
 }
 
@@ -182,8 +191,11 @@ Result<void> ProjectionRepair::Impl::write_rows_of(const FoldedEntry& folded) {
     actors.erase(found);
   }
   for (size_t index = 0; index < folded.folded.changes.size(); ++index) {
-    if (versions.erase(folded.folded.changes[index].revision) == 0) continue;
-    SHIPLOG_TRY(write_version(folded, index));
+    const Revision revision = folded.folded.changes[index].revision;
+    const bool version = versions.erase(revision) > 0, base = bases.erase(revision) > 0;
+    if (version || base) {
+      SHIPLOG_TRY(write_version(folded, index, version, base));
+    }
   }
   if (entries.erase(offset) > 0) {
     SHIPLOG_TRY(const bool replaced, audit->replace(*connection, folded));
@@ -352,7 +364,7 @@ Result<ProjectionRepair> ProjectionRepair::open(const std::string& projection, c
 }
 
 bool ProjectionRepair::needs_journal() const {
-  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->entries.empty() || !impl_->unfound.empty() ||
+  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->bases.empty() || !impl_->entries.empty() || !impl_->unfound.empty() ||
          !impl_->actors.empty() || !impl_->decided.empty() || !impl_->type_names.empty();
 }
 
@@ -365,7 +377,7 @@ Result<void> ProjectionRepair::take(Offset offset, const Entry& entry, const Fol
     }
   }
   const auto damaged_change = [&](const Change& change) {
-    return impl_->versions.contains(change.revision) || impl_->type_names.contains(change.revision);
+    return impl_->versions.contains(change.revision) || impl_->bases.contains(change.revision) || impl_->type_names.contains(change.revision);
   };
   if (!impl_->entries.contains(offset.value) && !impl_->unfound.contains(offset.value) &&
       !impl_->actors.contains(offset.value) && !impl_->decided.contains(offset.value) &&

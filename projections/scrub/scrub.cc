@@ -25,7 +25,12 @@ std::string sql_of(const store::CheckedTable& table, bool from_start) {
     key += (key.empty() ? "r." : ", r.") + column;
     marks += marks.empty() ? "?" : ", ?";
   }
-  std::string sql = "SELECT r.crc IS " + table.checksum("r") + ", length(CAST(" + table.bulk + " AS BLOB))";
+  std::string sql = "SELECT r.crc IS " + table.checksum("r");
+  // Without its base a version says nothing.
+  if (&table == &store::version_table()) {
+    sql += " AND (r.base = 0 OR EXISTS (SELECT 1 FROM version_base b WHERE b.id = r.base))";
+  }
+  sql += ", length(CAST(" + table.bulk + " AS BLOB))";
   for (const store::CheckedIndex& index : table.indexes) sql += ", " + found_by(table, index);
   if (&table == &store::version_table()) {
     sql += ", EXISTS (SELECT 1 FROM object o WHERE o.type = r.type AND o.ns = r.ns AND o.name = r.name), NULL";

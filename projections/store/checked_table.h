@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shiplog::store {
@@ -21,6 +22,10 @@ struct CheckedTable {
   std::vector<std::string> key;      ///< the columns of its primary key
   std::string bulk = "''";           ///< the expression of the column that holds most of its bytes
   std::vector<CheckedIndex> indexes = {};
+  /// Of a column whose bytes depend on how it was compressed, an expression of what they mean, of the table as "r";
+  /// empty: they mean nothing by themselves. By these rows are compared with those that another build has made.
+  std::vector<std::pair<std::string, std::string>> meanings = {};
+  bool by_reference = false;  ///< its rows mean something only to those that refer to them
 
   /// "checksum(a.x, a.y)", for a SELECT from the table under this name.
   std::string checksum(std::string_view alias) const;
@@ -38,6 +43,7 @@ struct CheckedTable {
 const CheckedTable& checkpoint_table();
 const CheckedTable& type_table();
 const CheckedTable& object_table();
+const CheckedTable& version_base_table();
 const CheckedTable& version_table();
 const CheckedTable& retention_table();
 const CheckedTable& actor_table();
@@ -46,6 +52,8 @@ const CheckedTable& decision_table();
 const CheckedTable& template_revision_table();
 const CheckedTable& tree_leaf_table();
 const CheckedTable& tree_node_table();
+/// The JSON of a version, for a SELECT from the table under this name.
+std::string version_json(const std::string& alias);
 /// All of them; those that the rows of others refer to come first.
 std::span<const CheckedTable* const> checked_tables();
 

@@ -74,7 +74,7 @@ Result<std::shared_ptr<Journal>> open_kafka(KafkaJournalOptions options) {
   return std::shared_ptr<Journal>{std::move(journal)};
 }
 
-Result<FleetJournals> open_files(const JournalAddress& address, const JournalOptions& options) {
+Result<FleetJournals> open_files(const JournalAddress& address, const JournalOptions& options, bool upgrade) {
   if (!options.kafka.empty()) {
     return Error{ErrorCode::kInvalid, "--kafka-option is of no use with a journal that is a file"};
   }
@@ -82,6 +82,7 @@ Result<FleetJournals> open_files(const JournalAddress& address, const JournalOpt
   if (folder.empty()) folder = ".";
   SqliteJournalOptions sqlite;
   sqlite.create = options.create;
+  sqlite.upgrade = upgrade;
   sqlite.killed_frozen_writer = [](pid_t process) {
     log::error("journal.killed_frozen_writer",
                {log::kv("process", process), log::kv("reason",
@@ -155,7 +156,7 @@ Result<JournalAddress> parse_journal(const std::string& journal) {
 
 Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const JournalOptions& options,
                                           bool with_keys) {
-  if (!address.on_kafka()) return open_files(address, options);
+  if (!address.on_kafka()) return open_files(address, options, true);
   SHIPLOG_TRY(FleetJournals journals, open_topics(address, options));
   SHIPLOG_TRY(auto heartbeats, kafka_options(address, options, "leases"));
   heartbeats.headers = nullptr;
@@ -171,7 +172,7 @@ Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const J
 }
 
 Result<FleetJournals> open_kept_journals(const JournalAddress& address, const JournalOptions& options) {
-  if (!address.on_kafka()) return open_files(address, options);
+  if (!address.on_kafka()) return open_files(address, options, false);
   SHIPLOG_TRY(FleetJournals journals, open_topics(address, options));
   auto keys = open_keys(address, options);
   // A fleet without a process that seals has none.

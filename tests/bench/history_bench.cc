@@ -105,8 +105,8 @@ void sizes(Figures& figures, const std::string& path, size_t deployments) {
   if (changes != static_cast<double>(journal_changes)) std::exit(1);
   const double decisions = number(*connection, "SELECT count(*) FROM decision");
   const double entries = number(*connection, "SELECT count(*) FROM entry");
-  const double json = number(*connection, "SELECT sum(length(json)) FROM version");
-  const double explanations = number(*connection, "SELECT sum(length(explanation)) FROM decision");
+  const double json = number(*connection, "SELECT sum(length(" + store::version_json("v") + ")) FROM version v");
+  const double explanations = number(*connection, "SELECT sum(length(unpacked(explanation))) FROM decision");
   figures.value("machine", "changes", changes, "");
   figures.value("machine", "  JSON of the object, on average", json / changes, "bytes");
   figures.value("history", "stored for each change, with indexes", bytes_of(*connection, "version") / changes, "bytes");

@@ -7,6 +7,7 @@
 
 #include "events/journal/embedded/sqlite_journal.h"
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/open.h"
 #include "tests/support/fleet.h"
 #include "tests/support/must.h"
@@ -40,7 +41,9 @@ TEST_F(RunningScrub, ADamagedVersionIsRepaired) {
   ASSERT_EQ(create("a", "the first text").status, 201);
   ASSERT_EQ(fleet_.api().put(kConfigMaps + "/a", config_map("a", "the second text")).status, 200);
   must(must(store::open_writer(fleet_.path("plane/projection.db")))
-           ->execute("UPDATE version SET json = replace(json, 'the first text', 'another text!!')"));
+           ->execute("UPDATE version SET json = replace(" + store::version_json("version") +
+                     ", 'the first text', 'another text!!') WHERE " + store::version_json("version") +
+                     " LIKE '%the first text%'"));
   EXPECT_TRUE(eventually([&] { return fleet_.log_tail("plane", 1 << 20).find("scrub.repaired") != std::string::npos; }))
       << fleet_.log_tail("plane");
   EXPECT_NE(fleet_.log_tail("plane", 1 << 20).find("scrub.row_damaged"), std::string::npos);

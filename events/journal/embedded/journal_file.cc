@@ -18,11 +18,14 @@ namespace shiplog::embedded {
 namespace {
 
 constexpr int64_t kApplicationId = 0x53484C4A;  // "SHLJ"
-constexpr int64_t kFormat = 1;                  // see the tables below; a change of them is a new format
+// A change of the tables below is a new format, and so is one of what they contain: in the first, no record is
+// compressed.
+constexpr int64_t kFirstFormat = 1, kFormat = 2;
 
 // `entry` contains the records, `bounds` a single row: it distinguishes a lost record from one that was never stored,
-// and continues the offsets after everything was trimmed. Every row is checked by crc32c. The crc precedes the bytes,
-// on the row's first page.
+// and continues the offsets after everything was trimmed. Every row is checked by crc32c: that of a record as it was
+// appended. The bits of the column above it are the number of the dictionary that the record is compressed with; 0: it
+// is stored as it is. The crc precedes the bytes, on the row's first page.
 constexpr const char* kTables =
     "CREATE TABLE bounds(id INTEGER PRIMARY KEY CHECK(id = 0), oldest INTEGER NOT NULL, next INTEGER NOT NULL, "
     "  crc INTEGER NOT NULL) STRICT;"
@@ -96,6 +99,10 @@ std::string parent_of(const std::string& path) {
   const auto parent = std::filesystem::path(path).parent_path();
   return parent.empty() ? "." : parent.string();
 }
+
+constexpr int kChecksumBits = 32;
+constexpr int64_t kChecksumMask = (int64_t{1} << kChecksumBits) - 1;
+constexpr int64_t kDictionariesAtMost = 1024;  // a larger number is a damaged one
 
 Error refused(const std::string& path, const std::string& problem, int system, const std::string& advice) {
   return {ErrorCode::kIo, "journal " + path + ": " + problem + ": " + std::strerror(system) + "; " + advice};
@@ -194,6 +201,21 @@ Result<void> prepare_file(const std::string& path, bool create, int64_t first) {
   return ok();
 }
 
+Result<void> upgrade_format(const std::string& path) {
+  sqlite::Connection::Settings settings = kJournal;
+  settings.busy_timeout = Millis{0};
+  // In this mode a connection is alone, or is refused.
+  settings.pragmas = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL";
+  const auto upgraded = [&]() -> Result<void> {
+    SHIPLOG_TRY(const auto connection, sqlite::Connection::open(path, settings));
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
+    SHIPLOG_TRY(connection->execute("PRAGMA user_version=" + std::to_string(kFormat)));
+    return transaction.commit();
+  }();
+  const bool in_use = !upgraded && upgraded.error().code == ErrorCode::kUnavailable;
+  return in_use ? ok() : upgraded;
+}
+
 Result<FileReader> FileReader::open(const std::string& path, Millis busy_timeout) {
   SHIPLOG_TRY(auto connection, open_reader(path, busy_timeout));
   SHIPLOG_TRY(const int64_t application, number(*connection, "PRAGMA application_id"));
@@ -203,16 +225,17 @@ Result<FileReader> FileReader::open(const std::string& path, Millis busy_timeout
                                           ": this is a SQLite file of another program (application id " +
                                           std::to_string(application) + "), left as it is; name another file"};
   }
-  if (format != kFormat) {
+  if (format != kFirstFormat && format != kFormat) {
     return Error{ErrorCode::kInvalid, "journal " + path + ": its format is " + std::to_string(format) +
-                                          ", this program reads format " + std::to_string(kFormat) +
+                                          ", this program reads formats " + std::to_string(kFirstFormat) + " and " +
+                                          std::to_string(kFormat) +
                                           "; use the version of shiplog that wrote it, or a later one"};
   }
   SHIPLOG_TRY(auto bounds, connection->prepare(kReadBounds));
   SHIPLOG_TRY(auto records,
               connection->prepare("SELECT offset, crc, bytes FROM entry WHERE offset >= ?1 ORDER BY offset "
                                   "LIMIT ?2"));
-  FileReader reader(path, std::move(connection), std::move(bounds), std::move(records));
+  FileReader reader(path, format == kFormat, std::move(connection), std::move(bounds), std::move(records));
   SHIPLOG_TRY(reader.bounds());
   return reader;
 }
@@ -252,20 +275,41 @@ Result<std::vector<JournalRecord>> FileReader::read_in_transaction(int64_t posit
       if (wanted < bounds.next) problem = damaged(wanted, "is missing");
       break;
     }
-    const std::string_view bytes = records_.blob(2);
-    if (records_.integer(1) != checksum(wanted, bytes)) {
-      problem = damaged(wanted, "does not match its checksum");
+    auto bytes = original(wanted, records_.integer(1), records_.blob(2));
+    if (!bytes) {
+      problem = std::move(bytes).error();
       break;
     }
-    records.push_back({Offset{wanted}, std::string(bytes)});
-    read_bytes += bytes.size();
+    read_bytes += bytes.value().size();
+    records.push_back({Offset{wanted}, std::move(bytes).value()});
   }
   records_.reset();
   if (records.empty() && problem) return *problem;  // otherwise the next read reports it
   return records;
 }
 
-Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout, std::function<void(pid_t)> killed) {
+// The record as it was appended.
+Result<std::string> FileReader::original(int64_t offset, int64_t check, std::string_view stored) {
+  std::string_view bytes = stored;
+  const int64_t dictionary = check >> kChecksumBits;
+  if (dictionary > kNewestDictionary && dictionary < kDictionariesAtMost) {
+    // The checksum may be right; this program cannot know. A later build can.
+    return Error{ErrorCode::kCorrupt, "journal " + path_ + ": the record at offset " + std::to_string(offset) +
+                                          " is compressed with dictionary " + std::to_string(dictionary) +
+                                          ", which this program does not have: use the version of shiplog that wrote "
+                                          "it, or a later one; if that cannot read it either, the record is damaged"};
+  }
+  if (dictionary != 0) {
+    const auto decompressed = compressor_.decompress(stored, static_cast<uint32_t>(dictionary), kMaxEntryBytes);
+    if (!decompressed) return damaged(offset, "is damaged: " + decompressed.error().message);
+    bytes = decompressed.value();
+  }
+  if ((check & kChecksumMask) != checksum(offset, bytes)) return damaged(offset, "does not match its checksum");
+  return std::string{bytes};
+}
+
+Result<FileWriter> FileWriter::open(const std::string& path, bool compress, Millis busy_timeout,
+                                    std::function<void(pid_t)> killed) {
   SHIPLOG_TRY(auto connection, open_writer(path, busy_timeout, std::move(killed)));
   std::vector<sqlite::Statement> statements;
   for (const char* sql :
@@ -276,12 +320,13 @@ Result<FileWriter> FileWriter::open(const std::string& path, Millis busy_timeout
     SHIPLOG_TRY(auto statement, connection->prepare(sql));
     statements.push_back(std::move(statement));
   }
-  return FileWriter(path, std::move(connection), std::move(statements));
+  return FileWriter(path, compress, std::move(connection), std::move(statements));
 }
 
-FileWriter::FileWriter(std::string path, std::unique_ptr<sqlite::Connection> connection,
+FileWriter::FileWriter(std::string path, bool compress, std::unique_ptr<sqlite::Connection> connection,
                        std::vector<sqlite::Statement> statements)
     : path_(std::move(path)),
+      compressor_(compress ? std::optional<Compressor>{Compressor{}} : std::nullopt),
       file_(identity_of(path_)),
       connection_(std::move(connection)),
       read_bounds_(std::move(statements[0])),
@@ -340,6 +385,24 @@ Result<void> FileWriter::check_in_place() {
   return ok();
 }
 
+// In a transaction. What is compressed is read again before it is stored: of a record that does not come back there would
+// be no other copy.
+Result<void> FileWriter::insert(int64_t offset, std::string_view bytes) {
+  int64_t check = checksum(offset, bytes);
+  std::string_view stored = bytes;
+  if (const auto packed = compressor_ ? compressor_->compress(bytes) : std::nullopt) {
+    const auto back = compressor_->decompress(*packed, kNewestDictionary, kMaxEntryBytes);
+    if (back && back.value() == bytes) {
+      stored = *packed;
+      check |= int64_t{kNewestDictionary} << kChecksumBits;
+    }
+  }
+  insert_.bind(1, offset);
+  insert_.bind(2, check);
+  insert_.bind_blob(3, stored);
+  return insert_.run();
+}
+
 Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
   SHIPLOG_TRY(const Bounds bounds, read_bounds(read_bounds_, path_));
@@ -355,10 +418,7 @@ Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) 
   }
   int64_t offset = bounds.next;
   for (const std::string_view bytes : entries) {
-    insert_.bind(1, offset);
-    insert_.bind(2, int64_t{checksum(offset, bytes)});
-    insert_.bind_blob(3, bytes);
-    SHIPLOG_TRY(insert_.run());
+    SHIPLOG_TRY(insert(offset, bytes));
     ++offset;
   }
   SHIPLOG_TRY(set_bounds({bounds.oldest, offset}));

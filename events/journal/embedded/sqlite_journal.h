@@ -15,6 +15,9 @@ struct SqliteJournalOptions {
   bool create = true;
   /// Of a file that is created: the offset of its first record. For copies that keep the offsets of their source.
   Offset first_offset = {};
+  /// Of a file that an older build has made: its records are compressed from now on, if no other process has it open.
+  /// Older builds then refuse to open it.
+  bool upgrade = false;
   /// How long an append or a trim waits for other processes that write to the same file; then kUnavailable.
   Millis busy_timeout{10'000};
   /// Appends fail with kUnavailable while this many bytes are waiting to be written.
@@ -30,7 +33,8 @@ struct SqliteJournalOptions {
 /// The embedded journal: one SQLite file (with its "-wal" and "-shm" files), which any number of processes on one
 /// machine may append to and tail concurrently. Every group of appends is one transaction, which is on disk (fsync)
 /// before any of its entries is acknowledged or visible to a tail. Offsets start at 0, have no gaps and are never
-/// reused. Every record has a checksum, which is verified on each read.
+/// reused. Every record has a checksum of the bytes that were appended, which is verified on each read; it is stored
+/// compressed.
 ///
 /// A damaged file still opens if its head is intact: tails deliver everything before the damage and then kCorrupt with
 /// the offset. If the end of the file is damaged, or the file is shorter than what was acknowledged (as recorded in the

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "events/base/random.h"
 #include "events/journal/embedded/sqlite_journal.h"
 #include "tests/journal_contract/append_and_wait.h"
 #include "tests/support/test_directory.h"
@@ -34,9 +35,16 @@ class SqliteJournalDamage : public testing::Test {
   void store(size_t count, size_t stride) {
     journal_ = std::move(open_sqlite_journal(path_)).value();
     for (size_t i = 0; i < count; ++i) {
-      stored_.push_back(std::to_string(i) + " " + std::string(i * stride % 6000, static_cast<char>('a' + i % 26)));
+      stored_.push_back(std::to_string(i) + " " + text(i * stride % 6000));
       ASSERT_TRUE(append_and_wait(*journal_, stored_.back()).has_value());
     }
+  }
+
+  // Stored compressed, in three quarters of its size: six bits of chance in each of eight.
+  std::string text(size_t size) {
+    std::string letters;
+    for (size_t i = 0; i < size; ++i) letters.push_back(static_cast<char>('0' + random_below(random_, 64)));
+    return letters;
   }
 
   // The files as a crash at this moment would leave them, without the shared memory.
@@ -106,6 +114,7 @@ class SqliteJournalDamage : public testing::Test {
   const std::string path_ = directory_.file("journal.db");
   std::unique_ptr<Journal> journal_;
   std::vector<std::string> stored_;
+  SeededRandom random_{1};
   std::string file_;
   std::string wal_;
 };

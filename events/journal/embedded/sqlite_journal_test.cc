@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "events/base/random.h"
 #include "tests/journal_contract/append_and_wait.h"
 #include "tests/support/test_directory.h"
 
@@ -24,6 +25,14 @@ class OtherProgram {
   explicit OtherProgram(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &db_), SQLITE_OK); }
   ~OtherProgram() { sqlite3_close(db_); }
   void run(const char* sql) { EXPECT_EQ(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql; }
+  int64_t number(const std::string& sql) const {
+    sqlite3_stmt* statement = nullptr;
+    EXPECT_EQ(sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr), SQLITE_OK) << sql;
+    EXPECT_EQ(sqlite3_step(statement), SQLITE_ROW) << sql;
+    const int64_t found = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return found;
+  }
 
  private:
   sqlite3* db_ = nullptr;
@@ -35,6 +44,16 @@ class SqliteJournalTest : public testing::Test {
     auto opened = open_sqlite_journal(path_, options);
     EXPECT_TRUE(opened.has_value()) << opened.error().message;
     return std::move(opened).value();
+  }
+
+  static std::vector<std::string> records(Journal& journal) {
+    const auto tail = journal.tail({}).value();
+    std::vector<std::string> all;
+    while (true) {
+      auto some = tail->next(100, Millis{0}).value();
+      if (some.empty()) return all;
+      for (auto& record : some) all.push_back(std::move(record.bytes));
+    }
   }
 
   // The result of opening the file as an ordinary user: root is not subject to permissions.
@@ -100,8 +119,83 @@ TEST_F(SqliteJournalTest, LeavesTheDatabaseOfAnotherProgramAlone) {
 
 TEST_F(SqliteJournalTest, RefusesANewerFormat) {
   open();
-  OtherProgram(path_).run("PRAGMA user_version=2");
-  expect_refusal(path_, ErrorCode::kInvalid, "its format is 2");
+  OtherProgram(path_).run("PRAGMA user_version=3");
+  expect_refusal(path_, ErrorCode::kInvalid, "its format is 3, this program reads formats 1 and 2");
+}
+
+std::string object(int number) {
+  return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","generation":)" +
+         std::to_string(number) + R"(},"spec":{"replicas":)" + std::to_string(number) + "}}";
+}
+
+TEST_F(SqliteJournalTest, RecordsAreStoredCompressedAndReadAsTheyWereAppended) {
+  std::string noise;
+  SeededRandom random{1};
+  for (int i = 0; i < 1000; ++i) noise.push_back(static_cast<char>(random_below(random, 256)));
+  const std::vector<std::string> all{object(1), "", "x", noise, object(2), std::string(kMaxEntryBytes, 'y')};
+  {
+    const auto journal = open();
+    for (const std::string& record : all) ASSERT_TRUE(append_and_wait(*journal, record).has_value());
+    EXPECT_EQ(records(*journal), all);
+  }
+  EXPECT_EQ(records(*open()), all);
+  const OtherProgram file{path_};
+  for (const auto& [offset, compressed] : {std::pair{0, 1}, {1, 0}, {2, 0}, {3, 0}, {4, 1}, {5, 1}}) {
+    EXPECT_EQ(file.number("SELECT crc >> 32 FROM entry WHERE offset = " + std::to_string(offset)), compressed);
+    const auto plain = static_cast<int64_t>(all[static_cast<size_t>(offset)].size());
+    const int64_t stored = file.number("SELECT length(bytes) FROM entry WHERE offset = " + std::to_string(offset));
+    if (compressed != 0) {
+      EXPECT_LT(stored, plain * 2 / 3) << offset;
+    } else {
+      EXPECT_EQ(stored, plain) << offset;
+    }
+  }
+}
+
+TEST_F(SqliteJournalTest, AFileOfTheFirstFormatIsReadAndStaysAsItIsUntilItIsUpgraded) {
+  open();
+  OtherProgram(path_).run("PRAGMA user_version=1");
+  std::vector<std::string> all;
+  const auto append = [&](Journal& journal) {
+    all.push_back(object(static_cast<int>(all.size())));
+    ASSERT_TRUE(append_and_wait(journal, all.back()).has_value());
+    EXPECT_EQ(records(journal), all);
+  };
+  const auto format = [&] { return OtherProgram(path_).number("PRAGMA user_version"); };
+  const auto compressed = [&] { return OtherProgram(path_).number("SELECT count(*) FROM entry WHERE crc >> 32 > 0"); };
+  append(*open());
+  EXPECT_EQ(format(), 1);
+  {
+    // A process of an older build would have it open like this one.
+    const auto other = open();
+    const auto journal = open({.upgrade = true});
+    append(*journal);
+    append(*other);
+  }
+  EXPECT_EQ(format(), 1);
+  EXPECT_EQ(compressed(), 0);
+  append(*open({.upgrade = true}));
+  EXPECT_EQ(format(), 2);
+  EXPECT_EQ(compressed(), 1);
+  append(*open());
+  EXPECT_EQ(compressed(), 2);
+}
+
+TEST_F(SqliteJournalTest, ARecordOfALaterDictionaryIsRefusedByName) {
+  {
+    const auto journal = open();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(append_and_wait(*journal, object(i)).has_value());
+  }
+  OtherProgram(path_).run("UPDATE entry SET crc = crc + (6 << 32) WHERE offset = 1");
+  const auto journal = open();
+  const auto tail = journal->tail({}).value();
+  EXPECT_EQ(tail->next(10, Millis{0}).value().size(), 1U);
+  const auto next = tail->next(10, Millis{0});
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(next.error().message.find("offset 1 is compressed with dictionary 7, which this program does not have"),
+            std::string::npos)
+      << next.error().message;
 }
 
 TEST_F(SqliteJournalTest, ReportsThatTheFileIsReadOnly) {

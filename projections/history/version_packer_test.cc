@@ -1,0 +1,125 @@
+#include "projections/history/version_packer.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "projections/history/history_query.h"
+#include "projections/objects/object_query.h"
+#include "projections/store/checked_table.h"
+#include "tests/support/projected_fleet.h"
+
+namespace shiplog {
+namespace {
+
+const ObjectKey kMap = config_map("default", "a");
+
+/// A text that has little in common with that of another seed.
+std::string text(uint64_t seed, size_t size) {
+  SeededRandom random{seed};
+  std::string letters;
+  for (size_t i = 0; i < size; ++i) letters.push_back(static_cast<char>('a' + random_below(random, 26)));
+  return letters;
+}
+
+int64_t number(const TestFleet& fleet, const std::string& sql) {
+  auto connection = must(store::open_reader(fleet.path()));
+  auto row = must(connection->prepare(sql));
+  EXPECT_TRUE(must(row.next())) << sql;
+  return row.integer(0);
+}
+int64_t bases(const TestFleet& fleet) { return number(fleet, "SELECT count(*) FROM version_base"); }
+int64_t bases_in_use(const TestFleet& fleet) {
+  return number(fleet, "SELECT count(DISTINCT base) FROM version WHERE base > 0");
+}
+
+TEST(VersionPacker, OfAnObjectThatChangesLittleTheDifferencesAreStored) {
+  TestFleet fleet;
+  const std::string constant = text(1, 3000);
+  fleet.create(kMap, constant);
+  for (int i = 0; i < 200; ++i) fleet.update(kMap, constant + std::to_string(i));
+  const int64_t plain = number(fleet, "SELECT sum(length(" + store::version_json("v") + ")) FROM version v");
+  const int64_t stored = number(fleet, "SELECT sum(length(v.json)) FROM version v") +
+                         number(fleet, "SELECT sum(length(b.json)) FROM version_base b");
+  EXPECT_GT(plain, 200 * 3000);
+  EXPECT_LT(stored, plain / 20);
+  EXPECT_LT(bases(fleet), 10);
+}
+
+TEST(VersionPacker, AVersionThatDiffersMuchBeginsTheNextBase) {
+  TestFleet fleet;
+  const int64_t before = bases(fleet);
+  fleet.create(kMap, text(1, 2000));
+  EXPECT_EQ(bases(fleet), before + 1);
+  fleet.update(kMap, text(1, 2000) + "!");
+  EXPECT_EQ(bases(fleet), before + 1);
+  fleet.update(kMap, text(2, 2000));
+  EXPECT_EQ(bases(fleet), before + 2);
+  fleet.update(kMap, text(2, 2000) + "!");
+  EXPECT_EQ(bases(fleet), before + 2);
+  fleet.remove(kMap);
+  EXPECT_EQ(bases(fleet), before + 2);
+  fleet.create(kMap, text(2, 2000) + "?");
+  EXPECT_EQ(bases(fleet), before + 2) << "it has the object's number, and its history";
+}
+
+TEST(VersionPacker, BasesGoWithTheLastVersionThatRefersToThem) {
+  TestFleet fleet;
+  std::map<uint64_t, std::string> texts;
+  fleet.create(kMap, text(0, 900));
+  for (uint64_t i = 1; i <= 60; ++i) {
+    fleet.update(kMap, text(i / 6, 900) + std::to_string(i));
+    texts[fleet.revision().value] = text(i / 6, 900) + std::to_string(i);
+  }
+  fleet.create(config_map("default", "b"), text(100, 900));
+  fleet.remove(config_map("default", "b"));
+  const int64_t all = bases(fleet);
+  EXPECT_GE(all, 10);
+  for (const auto& [bound, unused] : texts) {
+    must(fleet.projections().trim_history(Revision{bound}));
+    ASSERT_EQ(bases(fleet), bases_in_use(fleet)) << "behind " << bound;
+    Reader reader = fleet.reader();
+    const View view = must(reader.view());
+    for (auto at = texts.find(bound); at != texts.end(); ++at) {
+      const auto row = must(ObjectQuery{view}.get(kMap, Revision{at->first}));
+      ASSERT_TRUE(row);
+      ASSERT_EQ(must(parse_json(row->json))["data"]["text"].str(), at->second);
+    }
+  }
+  EXPECT_LT(bases(fleet), all);
+  // What is written next does not refer to a base that is gone.
+  must(fleet.projections().trim_history(fleet.revision()));
+  fleet.create(config_map("default", "b"), text(100, 900));
+  fleet.update(kMap, text(10, 900) + "last");
+  EXPECT_EQ(bases(fleet), bases_in_use(fleet));
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  EXPECT_TRUE(must(ObjectQuery{view}.get(config_map("default", "b"))));
+  EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type})).size(), 2U);
+}
+
+TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnother) {
+  for (const char* damage : {"DELETE FROM version_base WHERE object = ", "UPDATE version_base SET json = json || 'x' "
+                                                                         "WHERE object = "}) {
+    TestFleet fleet;
+    fleet.create(kMap, text(1, 900));
+    fleet.update(kMap, text(1, 900) + ".");
+    fleet.update(kMap, text(1, 900) + "!");
+    const Revision damaged = fleet.revision();
+    must(must(store::open_writer(fleet.path()))
+             ->execute(damage + std::string{"(SELECT id FROM object WHERE name = 'a')"}));
+    EXPECT_GT(must(fleet.projections().trim_history(damaged)), 0U) << "what was in memory is read again";
+    fleet.update(kMap, text(1, 900) + "?");
+    Reader reader = fleet.reader();
+    const View view = must(reader.view());
+    const auto before = ObjectQuery{view}.get(kMap, damaged);
+    ASSERT_FALSE(before) << damage;
+    EXPECT_EQ(before.error().code, ErrorCode::kCorrupt);
+    EXPECT_EQ(must(parse_json(must(ObjectQuery{view}.get(kMap))->json))["data"]["text"].str(), text(1, 900) + "?");
+  }
+}
+
+}  // namespace
+}  // namespace shiplog
