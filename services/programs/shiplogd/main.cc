@@ -244,6 +244,7 @@ class ServeCommand {
     add_estimators(command_, options_.estimators, estimators_have_);
     command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
                       "Count the nodes and pods of clusters into their status [true]");
+    add_summary_thresholds(command_, options_.summaries);
     add_cluster_monitor(command_, options_.monitor_periods);
     add_upstream_flags(command_, upstream_);
   }
