@@ -77,7 +77,7 @@ void MemberResources::see_to(Collection& collection, const TraceContext& trace, 
   if (collection.listing) return;
   if (std::exchange(collection.heard, false)) collection.heard_at = now;
   const bool old = now - collection.listed_at > list_again_after(cluster_);
-  if (!collection.listed || collection.list_again || old || !totals_.complete()) {
+  if (!collection.listed || collection.list_again || old) {
     if (collection.not_before <= now) begin_list(collection, trace, now);
     return;
   }
@@ -179,7 +179,11 @@ void MemberResources::take_event(Collection& collection, const Value& event) {
   if (const auto version = object["metadata"]["resourceVersion"].as_string(); !version.empty()) {
     collection.version = version;
   }
-  if (type != "BOOKMARK") take(collection, object, type == "DELETED");
+  if (type == "BOOKMARK") return;
+  take(collection, object, type == "DELETED");
+  if (totals_.complete()) return;
+  collection.running = collection.listed = false;  // there are too many: nothing is known until a list has them all
+  ++collection.watch_number;
 }
 
 void MemberResources::take(const Collection& collection, const Value& object, bool gone) {
