@@ -95,8 +95,9 @@ const RoleEntry kRoles[] = {
      distributor::decide, ""},
     {"collector", "", "probes members, watches their objects, aggregates Works into bindings and templates",
      [](const RoleContext& context) {
-       return make_collector_role(present(context.members, "the collector has members"), context.interpreters,
-                                  context.unread_status, context.counts_resources);
+       return make_collector_role(
+           present(context.members, "the collector has members"), context.interpreters, context.unread_status,
+           CollectorSettings{.counts_resources = context.counts_resources, .summaries = context.summaries});
      },
      collector::decide, "", true},
     {"taint", "", "taints by condition and by ClusterTaintPolicy; evictions from clusters with NoExecute taints",

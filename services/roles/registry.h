@@ -14,6 +14,7 @@
 #include "services/interpreter/customizations.h"
 #include "services/roles/apiservice_availability/decide.h"
 #include "services/roles/cluster_monitor/decide.h"
+#include "services/roles/collector/summary_change.h"
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/service_ip_repair/decide.h"
 
@@ -48,6 +49,7 @@ struct RoleContext {
   std::function<kubernetes_service::ServerAddress()> server = {};
   service_ip_repair::AllocateAddresses allocate_addresses = {};
   bool counts_resources = true;                    ///< of members, into the status of Clusters
+  collector::SummaryThresholds summaries = {};     ///< when these counts are reported
   cluster_monitor::Periods monitor_periods = {};   ///< of Pull clusters
   uint64_t hash_every = 1000;                      ///< revisions between two StateHashed
   feeds::FeedPublisher* feed_publisher = nullptr;  ///< nullptr: feeds are not published

@@ -179,6 +179,7 @@ void FakeMember::emit(const ObjectKey& key, const char* event, const Value& obje
 }
 
 void FakeMember::send(const std::shared_ptr<Watcher>& watcher, const char* event, const Value& object) {
+  if (mute) return;
   watcher->on_its_way.push_back(Value::object({{"type", event}, {"object", object}}));
   schedule_(latency, [watcher] {
     const Value message = std::move(watcher->on_its_way.front());
@@ -213,6 +214,7 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
   const size_t question = request.path.find('?');
   const std::vector<std::string> segments = split(std::string_view{request.path}.substr(0, question), '/');
   if (segments.empty()) return status(404, "NotFound", "the server could not find the requested resource");
+  if (segments[0] == "readyz") ++probed;
   if (segments[0] == "readyz" || segments[0] == "healthz") return {readyz, readyz == 200 ? "ok" : "not ok"};
   if (segments[0] == "version") {
     return {200, Value::object({{"major", "1"}, {"minor", "34"}, {"gitVersion", "v1.34.0"}})};
@@ -371,6 +373,10 @@ MemberResponse FakeMember::remove(const Target& target, const Value& options) {
 }
 
 void FakeMember::watch(std::shared_ptr<Watcher> watcher, int64_t since) {
+  if (since < oldest_) {
+    return send(watcher, "ERROR",
+                Value::object({{"kind", "Status"}, {"code", 410}, {"reason", "Expired"}, {"status", "Failure"}}));
+  }
   watchers_.push_back(watcher);
   for (const Past& past : history_) {
     if (past.revision <= since || watcher->type != past.key.type) continue;
@@ -428,6 +434,12 @@ void FakeMembers::request(const std::string& cluster, MemberRequest request,
       split(std::string_view{request.path}.substr(0, request.path.find('?')), '/');
   const bool about_objects = segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
   if (about_objects) log.push_back(cluster + " " + request.method + " " + request.path);
+  if (at->second->hangs) {
+    schedule_(request.timeout, [cluster, done] {
+      done(Error{ErrorCode::kTimeout, "cluster " + cluster + ": no answer in time"});
+    });
+    return;
+  }
   // The request arrives after half the time, and its answer after the other half: what happens between counts.
   FakeMember* member = at->second.get();
   const Millis half{(member->latency.value + 1) / 2};
@@ -460,7 +472,8 @@ std::unique_ptr<MemberWatch> FakeMembers::watch(const std::string& cluster, std:
   const std::vector<std::string> segments = split(halves[0], '/');
   const bool core = segments[0] == "api";
   const Kind* kind = Kinds::compiled().find(core ? "" : segments[1], core ? segments[1] : segments[2], segments.back());
-  if (at == members_.end() || at->second->down || kind == nullptr || at->second->unserved.contains(kind->type())) {
+  if (at == members_.end() || at->second->down || kind == nullptr || at->second->unserved.contains(kind->type()) ||
+      at->second->unwatched.contains(kind->type())) {
     schedule_(Millis{1}, [watcher, cluster] {
       if (std::exchange(watcher->ended, true)) return;
       watcher->on_end(Error{ErrorCode::kUnavailable, "cluster " + cluster + ": no watch"});

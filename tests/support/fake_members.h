@@ -37,6 +37,12 @@ class FakeMember {
   /// May change an object before it is stored, as defaulting does.
   std::function<void(Value& object)> on_write;
   int readyz = 200;
+  int probed = 0;                   ///< reads of readyz so far
+  bool hangs = false;               ///< takes requests, and never answers
+  bool mute = false;                ///< watches go on, but nothing is sent any more: the stream is dead
+  std::set<std::string> unwatched;  ///< types that may be listed, but not watched
+  /// Watches from a version before the present one are answered with 410 from now on.
+  void forget_history() { oldest_ = revision_; }
 
   /// Null when there is none.
   const Value& find(const ObjectKey& key) const;
@@ -83,6 +89,7 @@ class FakeMember {
   std::vector<Past> history_;
   std::vector<std::shared_ptr<Watcher>> watchers_;
   int64_t revision_ = 100;
+  int64_t oldest_ = 0;
   int64_t made_ = 0;
 };
 

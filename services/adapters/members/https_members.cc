@@ -313,7 +313,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
       },
       [shared, cluster, kept = client.value()](Result<void> end) {
         if (end && shared->status != 200) {
-          end = Error{ErrorCode::kUnavailable,
+          end = Error{shared->status == 410 ? ErrorCode::kGone : ErrorCode::kUnavailable,
                       "cluster " + cluster + ": watch answered with HTTP status " + std::to_string(shared->status)};
         }
         // `kept` is destroyed with this callback, not on the network thread, which its destructor may wait for.

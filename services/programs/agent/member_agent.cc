@@ -98,6 +98,7 @@ void MemberAgent::make_copy() {
       .control_plane_name = kControlPlane,
       .resolver = scripts_.get(),
       .collector = {.counts_resources = options_.counts_resources,
+                    .summaries = options_.summaries,
                     .probe_every = options_.status_every,
                     .success_threshold = options_.success_threshold,
                     .failure_threshold = options_.failure_threshold,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/time.h"
+#include "services/roles/collector/summary_change.h"
 
 namespace shiplog::agent {
 
@@ -27,6 +28,7 @@ struct AgentOptions {
   Millis lease_duration{40'000};
   double lease_renew_fraction = 0.25;
   bool counts_resources = true;
+  collector::SummaryThresholds summaries;
   size_t works_at_once = 5;
 
   bool rotates_certificate = false;

@@ -112,6 +112,7 @@ void AgentCommand::add_member_options() {
       ->capture_default_str();
   command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
                     "Count the nodes and pods of the member into the status of its Cluster [true]");
+  add_summary_thresholds(command_, options_.summaries);
   command_
       .add_option("--controllers", controllers_,
                   "*, and certRotation to rotate the certificate for the control plane [*]")

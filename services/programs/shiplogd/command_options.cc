@@ -50,6 +50,25 @@ void add_cluster_monitor(CLI::App& app, cluster_monitor::Periods& periods) {
       "The same, from its creation on, for a cluster whose agent has never reported");
 }
 
+void add_summary_thresholds(CLI::App& app, collector::SummaryThresholds& thresholds) {
+  app.add_option(
+         "--cluster-summary-change-percent", thresholds.percent,
+         "Nodes and resources of a cluster are reported at once if so many percent more or less of a resource are "
+         "free; 0: if anything has changed")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  const auto read = [&thresholds](const std::string& text) {
+    const auto parsed = parse_duration(text);
+    if (!parsed || parsed.value().value < 0) {
+      throw CLI::ValidationError{"--cluster-summary-interval", "a duration is expected, not \"" + text + "\""};
+    }
+    thresholds.at_latest = parsed.value();
+  };
+  app.add_option_function<std::string>("--cluster-summary-interval", read,
+                                       "So long smaller changes of them may wait [2m]")
+      ->type_name("DURATION");
+}
+
 void add_logging(CLI::App& app, log::Format& format, log::Level& level) {
   app.add_option("--logging-format", format, "Format of log lines")
       ->transform(CLI::CheckedTransformer(

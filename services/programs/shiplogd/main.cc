@@ -244,6 +244,7 @@ class ServeCommand {
     add_estimators(command_, options_.estimators, estimators_have_);
     command_.add_flag("--enable-cluster-resource-modeling", options_.counts_resources,
                       "Count the nodes and pods of clusters into their status [true]");
+    add_summary_thresholds(command_, options_.summaries);
     add_cluster_monitor(command_, options_.monitor_periods);
     add_upstream_flags(command_, upstream_);
   }
@@ -439,7 +440,7 @@ class MemberCommand {
                     "Keep the member's certificates here, so that it is the same cluster after a restart")
         ->type_name("DIR");
     command_.add_option("--nodes", options_.member.nodes, "Simulated nodes")
-        ->check(CLI::Range(0, 1000))
+        ->check(CLI::Range(0, 10'000))
         ->capture_default_str();
     command_.add_option("--node-cpu", cpu_, "CPU of each node")->check(quantity())->capture_default_str();
     command_.add_option("--node-memory", memory_, "Memory of each node")->check(quantity())->capture_default_str();
@@ -456,6 +457,7 @@ class MemberCommand {
     command_.add_option("--flap-seconds", options_.flap_seconds, "Fault: period of alternating up and down; 0: none")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    add_many_options();
   }
 
   /// Exit code.
@@ -464,10 +466,31 @@ class MemberCommand {
     options_.member.node_memory = parse_quantity(memory_).value();
     options_.member.ready_delay = Millis{ready_ms_};
     log::configure(options_.common.log_format, options_.common.log_level);
-    return trial_member(options_);
+    if (many_.members > 0 && many_.kubeconfig_dir.empty()) return usage_error("--many needs --kubeconfig-dir");
+    return many_.members > 0 ? many_members(options_, many_) : trial_member(options_);
   }
 
  private:
+  void add_many_options() {
+    command_
+        .add_option(
+            "--many", many_.members,
+            "So many simulated members in place of a trial member, NAME1, NAME2, ...: a real API, whose --nodes "
+            "and --pods are generated; workloads become ready without pods, and no controller runs")
+        ->check(CLI::Range(1, 10'000));
+    command_.add_option("--pods", many_.pods, "With --many: pods of each")->check(CLI::Range(0, 200'000));
+    command_.add_option("--churn", many_.churn, "With --many: pods of each that are replaced per second")
+        ->check(CLI::Range(0.0, 1'000.0));
+    command_.add_option("--hanging", many_.hanging,
+                        "With --many: so many of them, the last ones, take requests and never answer");
+    command_
+        .add_option(
+            "--kubeconfig-dir", many_.kubeconfig_dir,
+            "With --many: a kubeconfig of each is written there, NAME1.kubeconfig, ..., once all can be reached")
+        ->type_name("DIR");
+  }
+
+  ManyMembersOptions many_;
   CLI::App& command_;
   TrialMemberOptions options_;
   std::string cpu_ = "8";

@@ -20,6 +20,7 @@
 #include "services/programs/shiplogd/outside_auth.h"
 #include "services/programs/shiplogd/trim_point.h"
 #include "services/roles/cluster_monitor/decide.h"
+#include "services/roles/collector/summary_change.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -80,6 +81,7 @@ struct ServeOptions {
   std::string snapshot_store;  ///< "file:///DIR", "http(s)://HOST/PATH"; empty: none
   EstimatorOptions estimators;
   bool counts_resources = true;                     ///< of members: nodes and pods
+  collector::SummaryThresholds summaries;           ///< when these counts are reported
   cluster_monitor::Periods monitor_periods;         ///< of Pull clusters
   std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
 };
@@ -90,6 +92,15 @@ struct TrialMemberOptions {
   int64_t latency_ms = 0;
   std::string refuse = "none";
   int64_t flap_seconds = 0;
+};
+
+/// Many simulated members in place of a trial member.
+struct ManyMembersOptions {
+  uint32_t members = 0;  ///< 0: one trial member
+  uint32_t pods = 0;     ///< of each
+  double churn = 0;      ///< pods of each that are replaced per second
+  uint32_t hanging = 0;
+  std::string kubeconfig_dir;
 };
 
 struct EstimatorServerOptions {

@@ -74,6 +74,7 @@ Result<int> lock_folder(const std::string& folder);
 // The subcommands; exit codes.
 int serve(const ServeOptions& options);
 int trial_member(const TrialMemberOptions& options);
+int many_members(const TrialMemberOptions& options, const ManyMembersOptions& many);
 int estimator_server(const EstimatorServerOptions& options);
 
 }  // namespace shiplog

@@ -446,6 +446,7 @@ class ControlPlane {
                   return addresses_.propose(key, service, service, random_);
                 },
             .counts_resources = options_.counts_resources,
+            .summaries = options_.summaries,
             .monitor_periods = options_.monitor_periods,
             .hash_every = options_.hash_every,
             .feed_publisher = feed_publisher_.get(),

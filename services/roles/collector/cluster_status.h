@@ -7,32 +7,11 @@
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/state/cluster.h"
-#include "events/state/quota.h"
 
 namespace shiplog::collector {
 
 // A Cluster's status, computed from the responses of its API. Pure.
 
-/// CL-22: {totalNum, readyNum}. `nodes` is an array of Nodes.
-Value node_summary(const Value& nodes);
-
-/// CL-23: {allocatable, allocated, allocating}, and with `models` (spec.resourceModels) allocatableModelings
-/// (CL-24): how many nodes there are of each grade. A node without a free place for a pod is not counted; upstream
-/// then leaves out all nodes that are listed behind it, too (CL-25).
-Value resource_summary(const Value& nodes, const Value& pods, const Value& models);
-
-/// What the pods of a member request, added up pod by pod: a member may have very many.
-struct Usage {
-  explicit Usage(const Value& nodes);
-  void add(const Value& pod);
-
-  ResourceList allocated, allocating;
-  std::map<std::string, ResourceList> by_node;  ///< of these nodes only
-};
-Value resource_summary(const Value& nodes, const Usage& usage, const Value& models);
-
-/// A Node with no more than what is summed up.
-Value slim_node(const Value& node);
 /// An APIResourceList with no more than what becomes apiEnablements, at most `most` resources.
 Value slim_resources(const Value& list, size_t most);
 

@@ -6,6 +6,7 @@
 #include "events/state/work.h"
 #include "services/roles/collector/cluster_status.h"
 #include "services/roles/collector/manifest_status.h"
+#include "services/roles/collector/member_totals.h"
 #include "tests/support/decided.h"
 #include "tests/support/stage.h"
 
@@ -16,10 +17,22 @@ using namespace testing;
 
 constexpr UtcMillis kNoon{1'767'268'800'000};
 
+collector::MemberTotals totals_of(const Value& nodes, const Value& pods) {
+  collector::MemberTotals totals;
+  for (const Value& node : nodes.items()) totals.put_node(node);
+  for (size_t index = 0; index < pods.size(); ++index) {
+    Value pod = pods[index];
+    pod.set("metadata", Value::object({{"namespace", "default"}, {"name", "pod-" + std::to_string(index)}}));
+    totals.put_pod(pod);
+  }
+  return totals;
+}
+
 TEST(CollectorFacts, SumsNodesAndPods_CL_22_CL_23) {  // S-65
-  const auto node = [](const char* ready) {
+  const auto node = [](const char* name, const char* ready) {
     return Value::object(
-        {{"status",
+        {{"metadata", Value::object({{"name", name}})},
+         {"status",
           Value::object(
               {{"allocatable", Value::object({{"cpu", "4"}, {"memory", "8Gi"}, {"pods", "110"}, {"gpu", "0"}})},
                {"conditions", Value::array({Value::object({{"type", "Ready"}, {"status", ready}})})}})}});
@@ -32,10 +45,11 @@ TEST(CollectorFacts, SumsNodesAndPods_CL_22_CL_23) {  // S-65
     if (*on != 0) one.edit("spec").set("nodeName", on);
     return one;
   };
-  const Value nodes = Value::array({node("True"), node("False")});
-  EXPECT_EQ(collector::node_summary(nodes), Value::object({{"totalNum", 2}, {"readyNum", 1}}));
-  const Value summary = collector::resource_summary(
-      nodes, Value::array({pod("n", "Running", "250m"), pod("n", "Succeeded", "1"), pod("", "Pending", "1")}), {});
+  const Value nodes = Value::array({node("m", "True"), node("n", "False")});
+  auto totals = totals_of(
+      nodes, Value::array({pod("n", "Running", "250m"), pod("n", "Succeeded", "1"), pod("", "Pending", "1")}));
+  EXPECT_EQ(totals.node_summary(), Value::object({{"totalNum", 2}, {"readyNum", 1}}));
+  const Value summary = totals.resource_summary({});
   EXPECT_EQ(summary["allocatable"], Value::object({{"cpu", "8"}, {"memory", "16Gi"}, {"pods", "220"}}));
   EXPECT_EQ(summary["allocated"], Value::object({{"cpu", "500m"}, {"pods", "1"}}));
   EXPECT_EQ(summary["allocating"], Value::object({{"cpu", "2"}, {"pods", "1"}}));
@@ -65,7 +79,7 @@ TEST(CollectorFacts, NodesAreCountedByTheGradeOfWhatIsFree_S_69) {  // CL-24, CL
                     node("c", "4", "64Gi", 110), node("over", "1", "64Gi", 110)});
   const Value pods = Value::array({pod("full", "Running", "1m"), pod("c", "Running", "3500m"), pod("a", "Failed", "4"),
                                    pod("over", "Running", "2")});
-  const Value counts = collector::resource_summary(nodes, pods, models)["allocatableModelings"];
+  const Value counts = totals_of(nodes, pods).resource_summary(models)["allocatableModelings"];
   EXPECT_EQ(counts,
             Value::array({Value::object({{"grade", 0}, {"count", 1}}), Value::object({{"grade", 1}, {"count", 1}}),
                           Value::object({{"grade", 2}, {"count", 1}})}))

@@ -1,9 +1,8 @@
 #include "services/roles/collector/probe.h"
 
+#include <array>
 #include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,25 +14,25 @@ namespace {
 constexpr const char* kReady = "Ready";
 constexpr const char* kComplete = "CompleteAPIEnablements";
 constexpr const char* kWithinLimits = "WithinLimits";
+constexpr std::array<const char*, 2> kSummaries = {"nodeSummary", "resourceSummary"};
 
-// What a cluster may have. The first and the third are Kubernetes' own limits for a large cluster, doubled.
-constexpr size_t kMostNodes = 10'000;
+// What a cluster may have.
 constexpr size_t kMostGroupVersions = 1'000;
-constexpr size_t kMostPods = 300'000;
 constexpr size_t kMostResources = 20'000;
-constexpr size_t kEmptyPage = 1'000;  // counts as so many objects
 /// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
 
 class Probe : public std::enable_shared_from_this<Probe> {
  public:
-  Probe(TaskPtr task, Members& members, std::shared_ptr<Damping> damping, bool counts_resources, Millis every)
+  Probe(TaskPtr task, Probed probed)
       : task_{std::move(task)},
-        members_{members},
-        damping_{std::move(damping)},
+        members_{probed.members},
+        damping_{std::move(probed.damping)},
+        resources_{std::move(probed.resources)},
+        thresholds_{probed.thresholds},
+        short_of_room_{probed.short_of_room},
         name_{task_->key().name},
-        counts_resources_{counts_resources},
-        every_{every} {}
+        every_{probed.every} {}
 
   void start() {
     const Cluster* cluster = task_->state().cluster(name_);
@@ -82,13 +81,13 @@ class Probe : public std::enable_shared_from_this<Probe> {
   }
 
   void next_group() {
-    if (group_versions_.empty()) return find_nodes();
+    if (group_versions_.empty()) return find_resources();
     std::string path = std::move(group_versions_.front());
     group_versions_.pop_front();
     get(std::move(path), [this](const Result<MemberResponse>& resources) {
       if (good(resources)) {
-        Value slim = slim_resources(resources.value().body, kMostResources - resources_);
-        resources_ += slim["resources"].size();
+        Value slim = slim_resources(resources.value().body, kMostResources - served_);
+        served_ += slim["resources"].size();
         resource_lists_.push_back(std::move(slim));
       } else {
         complete_ = false;
@@ -97,23 +96,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
     });
   }
 
-  void find_nodes() {
-    if (!counts_resources_) return find_identity();
-    nodes_ = Value::array();
-    const auto take = [this](const Value& node) { nodes_.push_back(slim_node(node)); };
-    list({"/api/v1/nodes", kPageLimit, "", 0, kMostNodes, take, [this](bool complete) {
-            if (!complete) nodes_ = Value{};
-            find_pods();
-          }});
-  }
-
-  void find_pods() {
-    usage_.emplace(nodes_);
-    const auto take = [this](const Value& pod) { usage_->add(pod); };
-    list({"/api/v1/pods", kPodsAtOnce, "", 0, kMostPods, take, [this](bool complete) {
-            if (!complete) usage_.reset();
-            find_identity();
-          }});
+  void find_resources() {
+    if (resources_ == nullptr) return find_identity();
+    resources_->follow(task_->trace(), task_->now(), [self = shared_from_this()] { self->find_identity(); });
   }
 
   void find_identity() {
@@ -143,21 +128,12 @@ class Probe : public std::enable_shared_from_this<Probe> {
       events.push_back(ClusterConditionChanged{key, type, now.status, now.reason, now.message});
     };
     if (collected_) {
-      Value status = status_of(state);
-      Value observed = status;
-      if (!version_.is_empty()) observed.set("kubernetesVersion", version_);
-      if (resource_lists_.size() > 0) observed.set("apiEnablements", api_enablements(resource_lists_));
-      if (!counts_resources_) {
-        for (const char* summary : {"nodeSummary", "resourceSummary"}) {
-          if (observed.contains(summary)) observed.erase(summary);
-        }
-      }
-      if (nodes_.is_array()) observed.set("nodeSummary", node_summary(nodes_));
-      if (nodes_.is_array() && usage_) {
-        const Value& models = state.value_of(key)["spec"]["resourceModels"];
-        observed.set("resourceSummary", resource_summary(nodes_, *usage_, models));
-      }
-      if (observed != status) events.push_back(ClusterObserved{key, std::move(observed)});
+      const Value status = status_of(state);
+      Value observed = observed_of(status, state.value_of(key)["spec"]["resourceModels"]);
+      const bool differs = observed != status;
+      const bool due = differs && is_due(status, observed);
+      if (resources_ != nullptr && (due || !differs)) resources_->differs_since.reset();
+      if (due) events.push_back(ClusterObserved{key, std::move(observed)});
       condition(kComplete, completeness());
     }
     if (const auto excess = members_.excess(name_); excess && task_->now() - excess->at < kForgiven) {
@@ -171,6 +147,36 @@ class Probe : public std::enable_shared_from_this<Probe> {
     task_->append_observation({std::move(events), {}}, [task = task_, every = every_](Result<Revision> appended) {
       appended ? task->done(every) : task->retry(appended.error());
     });
+  }
+
+  /// The status with all that this probe has found out.
+  Value observed_of(const Value& status, const Value& models) const {
+    Value observed = status;
+    if (!version_.is_empty()) observed.set("kubernetesVersion", version_);
+    if (resource_lists_.size() > 0) observed.set("apiEnablements", api_enablements(resource_lists_));
+    if (resources_ == nullptr) {
+      for (const char* summary : kSummaries) {
+        if (observed.contains(summary)) observed.erase(summary);
+      }
+    } else if (resources_->known()) {
+      observed.set("nodeSummary", resources_->totals().node_summary());
+      observed.set("resourceSummary", resources_->totals().resource_summary(models));
+    }
+    return observed;
+  }
+
+  /// Whether a difference is reported now. Of nodes and pods little ones are left until they have lasted.
+  bool is_due(const Value& status, const Value& observed) {
+    if (resources_ == nullptr || joined_ || significant(status, observed, thresholds_.percent, short_of_room_)) {
+      return true;
+    }
+    Value before = status;
+    for (const char* summary : kSummaries) {
+      if (observed.contains(summary)) before.set(summary, observed[summary]);
+    }
+    if (before != observed) return true;
+    if (!resources_->differs_since) resources_->differs_since = task_->now();
+    return task_->now() - *resources_->differs_since >= thresholds_.at_latest;
   }
 
   /// The other Cluster of this member, which is registered once (1.3.2); nullptr: there is none.
@@ -217,51 +223,13 @@ class Probe : public std::enable_shared_from_this<Probe> {
                      [self = shared_from_this(), then](Result<MemberResponse> response) { then(response); });
   }
 
-  /// A collection that is read page by page; of each object only what `take` keeps stays in memory.
-  struct Listing {
-    std::string path;
-    int limit;  ///< of a page
-    std::string token;
-    size_t taken, most;
-    std::function<void(const Value&)> take;
-    std::function<void(bool complete)> then;
-  };
-  static constexpr int kPodsAtOnce = 250;
-
-  void list(Listing listing) {
-    MemberRequest request;
-    request.trace = task_->trace();
-    request.path = listing.path + "?limit=" + std::to_string(listing.limit) +
-                   (listing.token.empty() ? "" : "&continue=" + listing.token);
-    request.max_response_bytes = kMostPageBytes;
-    request.asks_for_less = listing.limit > kSmallPageLimit;
-    members_.request(name_, std::move(request),
-                     [self = shared_from_this(), listing = std::move(listing)](Result<MemberResponse> page) mutable {
-                       self->take_page(std::move(listing), page);
-                     });
-  }
-
-  void take_page(Listing listing, const Result<MemberResponse>& page) {
-    if (!page && page.error().code == ErrorCode::kTooLarge && listing.limit > kSmallPageLimit) {
-      listing.limit = kSmallPageLimit;
-      return list(std::move(listing));
-    }
-    if (!good(page)) return listing.then(false);
-    for (const Value& item : page.value().body["items"].items()) {
-      if (++listing.taken > listing.most) return listing.then(false);
-      listing.take(item);
-    }
-    // A page may be empty, but not one after the other for ever.
-    if (page.value().body["items"].size() == 0) listing.taken += kEmptyPage;
-    listing.token = page.value().body["metadata"]["continue"].str();
-    listing.token.empty() ? listing.then(true) : list(std::move(listing));
-  }
-
   const TaskPtr task_;
   Members& members_;
   const std::shared_ptr<Damping> damping_;
+  const std::shared_ptr<MemberResources> resources_;
+  const SummaryThresholds thresholds_;
+  const bool short_of_room_;
   const std::string name_;
-  const bool counts_resources_;
   const Millis every_;
   Health health_;
   std::deque<std::string> group_versions_;
@@ -269,17 +237,13 @@ class Probe : public std::enable_shared_from_this<Probe> {
   bool collected_ = false;
   bool joined_ = false;
   std::string id_;
-  Value version_, nodes_;
-  std::optional<Usage> usage_;
-  size_t resources_ = 0;
+  Value version_;
+  size_t served_ = 0;
   Value resource_lists_ = Value::array();
 };
 
 }  // namespace
 
-void probe(const TaskPtr& task, Members& members, const std::shared_ptr<Damping>& damping, bool counts_resources,
-           Millis every) {
-  std::make_shared<Probe>(task, members, damping, counts_resources, every)->start();
-}
+void probe(const TaskPtr& task, Probed probed) { std::make_shared<Probe>(task, std::move(probed))->start(); }
 
 }  // namespace shiplog::collector

@@ -4,8 +4,10 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "events/base/json.h"
 #include "events/state/condition.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -26,7 +28,8 @@ class CollectorRole final : public Role {
         resolver_{resolver},
         settings_{settings},
         watches_{members, resolver, std::move(unread), settings.in_member},
-        pods_{members} {
+        pods_{members},
+        followed_{members} {
     for (auto& damping : damping_) damping = new_damping();
   }
 
@@ -50,6 +53,7 @@ class CollectorRole final : public Role {
         if (change.before["status"] != change.after["status"]) collector::PodProblems::want(key, change.after, wake);
       }
     } else if (is_binding(key.type)) {
+      note_room(key, change.after);
       if (change.before["spec"] != change.after["spec"]) {
         watches_.follow_evictions(state, key, change.latest(), change.removed());
       }
@@ -82,6 +86,7 @@ class CollectorRole final : public Role {
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
         wake.push_back({type, name.ns, name.name});
+        note_room(wake.back(), object.value);
         watches_.follow_evictions(state, wake.back(), object.value);
       }
     }
@@ -101,6 +106,7 @@ class CollectorRole final : public Role {
 
   void on_slot_lost(int slot) override {
     watches_.forget_slot(slot);
+    followed_.forget_slot(slot);
     pods_.forget_slot(slot);
     damping_[static_cast<size_t>(slot)] = new_damping();
     const auto in_slot = [&](const auto& item) { return slot_of_key(item.first) == slot; };
@@ -124,8 +130,7 @@ class CollectorRole final : public Role {
     if (collector::MemberWatches::is_flush(queued)) return watches_.flush(task);
     if (collector::PodProblems::is_pods(queued)) return pods_.reconcile(task);
     if (queued.type == type::kCluster) {
-      return collector::probe(task, members_, damping_[static_cast<size_t>(slot_of_key(queued))],
-                              settings_.counts_resources, settings_.probe_every);
+      return probe(task);
     }
     const auto aggregated = [this](const State& state, const ObjectKey& key, UtcMillis now) {
       return aggregate(state, key, now);
@@ -147,6 +152,34 @@ class CollectorRole final : public Role {
 
   std::shared_ptr<collector::Damping> new_damping() const {
     return std::make_shared<collector::Damping>(settings_.success_threshold, settings_.failure_threshold);
+  }
+
+  void probe(const TaskPtr& task) {
+    const ObjectKey& key = task->key();
+    collector::Probed probed{.members = members_,
+                             .damping = damping_[static_cast<size_t>(slot_of_key(key))],
+                             .resources = nullptr,
+                             .thresholds = settings_.summaries,
+                             .short_of_room = !short_of_room_.empty(),
+                             .every = settings_.probe_every};
+    const Cluster* cluster = task->state().cluster(key.name);
+    if (settings_.counts_resources && cluster != nullptr && cluster->sync_mode != "Pull") {
+      const Value& spec = task->state().value_of(key)["spec"];
+      const std::string route = to_json(Value::array({spec["apiEndpoint"], spec["secretRef"], spec["proxyURL"]}));
+      probed.resources = followed_.of(key.name, route);
+    } else {
+      followed_.forget(key.name);
+    }
+    collector::probe(task, std::move(probed));
+  }
+
+  void note_room(const ObjectKey& binding, const Value& value) {
+    const Value& scheduled = condition_of(value, "Scheduled");
+    if (scheduled["status"].as_string() == "False" && scheduled["reason"].as_string() == "Unschedulable") {
+      short_of_room_.insert(binding);
+    } else {
+      short_of_room_.erase(binding);
+    }
   }
 
   /// collector::decide, once it is worth while.
@@ -223,6 +256,7 @@ class CollectorRole final : public Role {
     const std::string& cluster = change.object.name;
     if (change.removed()) {
       watches_.forget_cluster(cluster);
+      followed_.forget(cluster);
       wake.push_back(change.object);  // the probe forgets it too
       return;
     }
@@ -251,6 +285,8 @@ class CollectorRole final : public Role {
   std::array<std::shared_ptr<collector::Damping>, kSlots> damping_;
   collector::MemberWatches watches_;
   collector::PodProblems pods_;
+  collector::FollowedMembers followed_;
+  std::set<ObjectKey> short_of_room_;  // bindings that no room was found for
   std::map<ObjectKey, UtcMillis> last_aggregated_;
   std::map<ObjectKey, Awaited> awaited_;
 };

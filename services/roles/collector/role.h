@@ -5,6 +5,7 @@
 
 #include "services/adapters/members/members.h"
 #include "services/interpreter/customizations.h"
+#include "services/roles/collector/summary_change.h"
 #include "services/runtime/question_resolver.h"
 #include "services/runtime/role.h"
 
@@ -19,6 +20,7 @@ using UnreadStatus =
 /// it is. `counts_resources`: nodes and pods of members are counted into the status of Clusters (CL-21).
 struct CollectorSettings {
   bool counts_resources = true;
+  collector::SummaryThresholds summaries = {};                  ///< when these counts are reported
   Millis probe_every{10'000};                                   ///< CL-16
   Millis success_threshold{30'000}, failure_threshold{30'000};  ///< of flips of the condition Ready (1.15)
   /// It runs in the agent of its only member. There bindings are unknown, so that reports always name the generation

@@ -1,0 +1,177 @@
+// Simulated members as a control plane sees them: over HTTPS.
+#include "services/programs/member/many/many_members.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "events/base/base64.h"
+#include "events/base/json.h"
+#include "events/base/system.h"
+#include "services/adapters/members/https_members.h"
+#include "services/http/io_threads.h"
+#include "services/roles/collector/member_totals.h"
+#include "services/runtime/thread_loop.h"
+#include "tests/support/given.h"
+#include "tests/support/http_peers.h"
+
+namespace shiplog {
+namespace {
+
+using given::History;
+using testing::Awaited;
+
+class ManyMembersOverHttps : public ::testing::Test {
+ protected:
+  void start(member::ManyOptions options) {
+    const Validity validity = valid_for_days(SystemClock{}.now(), 1);
+    const KeyPair authority = make_authority("authority", validity).value();
+    const KeyPair server =
+        issue_server_certificate(authority, "test", {{"localhost"}, {"127.0.0.1"}}, validity).value();
+    options.name = "m";
+    options.ca_pem = authority.certificate_pem;
+    options.server.certificate_pem = server.certificate_pem;
+    options.server.key_pem = server.key_pem;
+    options.token = "secret";
+    many = member::ManyMembers::start(options, loop).value();
+    history.object({type::kNamespace, "", "default"}, "{}");
+    for (const auto& [name, target] : many->targets()) {
+      history.object({type::kCluster, "", name}, R"({"spec": {"apiEndpoint": ")" + target.url +
+                                                     R"(", "secretRef": {"namespace": "default", "name": ")" + name +
+                                                     R"("}}})");
+      history.object({type::kSecret, "default", name}, R"({"data": {"token": ")" + base64_encode(target.bearer_token) +
+                                                           R"(", "caBundle": ")" + base64_encode(target.ca_pem) +
+                                                           R"("}})");
+    }
+    members = std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
+                                                                   .executor = &loop,
+                                                                   .random = &random,
+                                                                   .io = std::make_shared<IoThreads>(1),
+                                                                   .open = {},
+                                                                   .user_agent = "test",
+                                                                   .denied_networks = nullptr});
+  }
+  ~ManyMembersOverHttps() override {
+    loop.call([this] {
+      watches.clear();
+      members.reset();
+    });
+    loop.stop();
+    if (many) many->stop(Millis{0});
+  }
+
+  MemberResponse ask(const std::string& cluster, MemberRequest request) {
+    Awaited<Result<MemberResponse>> answered;
+    loop.post([&] {
+      members->request(cluster, std::move(request),
+                       [&](Result<MemberResponse> response) { answered.set(std::move(response)); });
+    });
+    const auto answer = answered.get();
+    EXPECT_TRUE(answer && answer->has_value())
+        << (answer && !answer->has_value() ? answer->error().message : "no answer in time");
+    return answer && answer->has_value() ? answer->value() : MemberResponse{};
+  }
+  MemberResponse get(const std::string& cluster, const std::string& path) {
+    return ask(cluster, {.method = "GET", .path = path, .body = {}});
+  }
+
+  /// The events of a watch so far.
+  struct Seen {
+    std::mutex mutex;
+    std::vector<Value> events;
+    size_t count(std::string_view type) {
+      const std::lock_guard lock{mutex};
+      return static_cast<size_t>(
+          std::ranges::count_if(events, [&](const Value& event) { return event["type"].as_string() == type; }));
+    }
+  };
+  std::shared_ptr<Seen> watch(const std::string& cluster, const std::string& path) {
+    auto seen = std::make_shared<Seen>();
+    loop.call([&] {
+      watches.push_back(members->watch(
+          cluster, path,
+          [seen](const Value& event) {
+            const std::lock_guard lock{seen->mutex};
+            seen->events.push_back(event);
+          },
+          [](const Result<void>&) {}));
+    });
+    return seen;
+  }
+
+  ThreadLoop loop;
+  SystemRandom random;
+  History history;
+  std::unique_ptr<member::ManyMembers> many;
+  std::unique_ptr<HttpsMembers> members;
+  std::vector<std::unique_ptr<MemberWatch>> watches;
+};
+
+TEST_F(ManyMembersOverHttps, NodesAndPodsAreListedInPagesAndFollowedByWatches) {
+  start({.members = 2, .nodes = 4, .pods = 230, .churn = 20});
+  EXPECT_EQ(get("m1", "/readyz").status, 200);
+  EXPECT_EQ(get("m1", "/api/v1/nodes").body["items"].size(), 4U);
+  collector::MemberTotals totals;
+  std::string token, version;
+  for (int page = 0; page < 3; ++page) {
+    const Value body = get("m2", "/api/v1/pods?limit=100" + (token.empty() ? token : "&continue=" + token)).body;
+    for (const Value& pod : body["items"].items()) totals.put_pod(pod);
+    token = body["metadata"]["continue"].str();
+    if (page == 0) version = body["metadata"]["resourceVersion"].str();
+    EXPECT_EQ(body["metadata"]["resourceVersion"].str(), version) << "all pages are of one version";
+    EXPECT_EQ(token.empty(), page == 2);
+  }
+  const auto seen = watch("m2", "/api/v1/pods?resourceVersion=" + version);
+  EXPECT_TRUE(testing::eventually([&] { return seen->count("ADDED") >= 50; }));
+  // A page may show what came after its version; then the watch repeats it.
+  const std::lock_guard lock{seen->mutex};
+  size_t missing = 0;
+  for (const Value& event : seen->events) {
+    const bool gone = event["type"].as_string() == "DELETED";
+    gone ? totals.remove_pod(event["object"]) : totals.put_pod(event["object"]);
+    missing = gone ? 1 : 0;  // another pod follows
+  }
+  EXPECT_EQ(totals.pods() + missing, 230U);
+}
+
+TEST_F(ManyMembersOverHttps, WhatIsAppliedIsKeptAndBecomesReady) {
+  start({.members = 1, .ready_delay = Millis{1}});
+  const std::string path = "/apis/apps/v1/namespaces/default/deployments";
+  const auto seen = watch("m1", "/apis/apps/v1/deployments?labelSelector=karmada.io%2Fmanaged%3Dtrue");
+  MemberRequest create{.method = "POST",
+                       .path = path,
+                       .body = parse_json(R"({"metadata": {"name": "web",
+      "labels": {"karmada.io/managed": "true"}}, "spec": {"replicas": 3}})")
+                                   .value()};
+  EXPECT_EQ(ask("m1", create).status, 201);
+  EXPECT_EQ(ask("m1", create).status, 409);
+  EXPECT_TRUE(
+      testing::eventually([&] { return get("m1", path + "/web").body["status"]["readyReplicas"] == Value{3}; }));
+  EXPECT_TRUE(testing::eventually([&] { return seen->count("MODIFIED") == 1; }));
+  EXPECT_EQ(ask("m1", {.method = "DELETE", .path = path + "/web", .body = {}}).status, 200);
+  EXPECT_TRUE(testing::eventually([&] { return seen->count("DELETED") == 1; }));
+  EXPECT_EQ(get("m1", path + "/web").status, 404);
+}
+
+TEST_F(ManyMembersOverHttps, MembersThatHangDelayNoOther) {
+  start({.members = 3, .hanging = 2});
+  const auto ended = std::make_shared<std::atomic<int>>(0);
+  loop.post([&] {
+    for (int number = 0; number < 50; ++number) {
+      for (const char* cluster : {"m2", "m3"}) {
+        MemberRequest request{.method = "GET", .path = "/api/v1/nodes", .body = {}};
+        request.timeout = Millis{600'000};
+        members->request(cluster, std::move(request), [ended](const Result<MemberResponse>&) { ++*ended; });
+      }
+    }
+  });
+  for (int number = 0; number < 20; ++number) EXPECT_EQ(get("m1", "/api/v1/nodes").status, 200);
+  EXPECT_EQ(*ended, 0) << "the others still wait";
+}
+
+}  // namespace
+}  // namespace shiplog

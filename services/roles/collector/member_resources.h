@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/adapters/members/members.h"
+#include "services/roles/collector/member_totals.h"
+#include "services/runtime/trace.h"
+
+namespace shiplog::collector {
+
+/// The nodes and pods of one member: each collection is listed once, page by page, and then watched. Of the objects
+/// only rows are kept (MemberTotals).
+///
+///   list ──complete──► watch ──ended, or silent──► watch from the last version seen
+///     ▲                  │
+///     └──────────────────┴── that version is too old (410); the watch fails time and again; every half hour
+///
+/// Nothing runs by itself: follow(), called with every probe, sees to what has ended. Threads: the fold thread.
+class MemberResources : public std::enable_shared_from_this<MemberResources> {
+ public:
+  /// `route`: where the member is reached; at another one there may be another member.
+  MemberResources(Members& members, std::string cluster, std::string route);
+
+  /// `then` is called when the figures are known, or cannot be had at present; if they were known before, within the
+  /// call.
+  void follow(const TraceContext& trace, UtcMillis now, std::function<void()> then);
+  /// Ends the watches. What waits is called back.
+  void close();
+
+  const std::string& route() const { return route_; }
+  /// Both collections have been listed completely, and no list is under way.
+  bool known() const;
+  MemberTotals& totals() { return totals_; }
+  /// What is counted has differed from what is reported since then, too little to report it at once.
+  std::optional<UtcMillis> differs_since;
+
+ private:
+  enum class Which : size_t { kNodes, kPods };
+  struct Collection {
+    Which which;
+    const char* path;
+    int limit;    // of a page
+    size_t most;  // objects
+    std::string version = {}, token = {};
+    std::unique_ptr<MemberWatch> watch = {};
+    uint64_t watch_number = 0;  // of the present one: what an earlier one still reports does not count
+    size_t taken = 0;
+    int page_limit = 0;
+    int list_failures = 0, watch_failures = 0;  // one after the other; of watches that ended without an event
+    UtcMillis not_before = {}, listed_at = {}, heard_at = {};
+    bool listing = false, listed = false, running = false, heard = false, list_again = false;
+  };
+
+  void see_to(Collection& collection, const TraceContext& trace, UtcMillis now);
+  void begin_list(Collection& collection, const TraceContext& trace, UtcMillis now);
+  void list(Collection& collection, const TraceContext& trace, UtcMillis now);
+  void take_page(Collection& collection, const TraceContext& trace, UtcMillis now, const Result<MemberResponse>& page);
+  void end_list(Collection& collection, bool complete, UtcMillis now);
+  void begin_watch(Collection& collection, UtcMillis now);
+  void take_event(Collection& collection, const Value& event);
+  void take(const Collection& collection, const Value& object, bool gone = false);
+  void answer_if_settled();
+
+  Members& members_;
+  const std::string cluster_, route_;
+  MemberTotals totals_;
+  std::array<Collection, 2> collections_;
+  std::vector<std::function<void()>> waiting_;
+  bool closed_ = false;
+};
+
+/// Those of all members whose nodes and pods are counted. Threads: the fold thread.
+class FollowedMembers {
+ public:
+  explicit FollowedMembers(Members& members) : members_{members} {}
+  std::shared_ptr<MemberResources> of(const std::string& cluster, const std::string& route);
+  void forget(const std::string& cluster);
+  void forget_slot(int slot);
+
+ private:
+  Members& members_;
+  std::map<std::string, std::shared_ptr<MemberResources>> followed_;
+};
+
+}  // namespace shiplog::collector
