@@ -670,6 +670,8 @@ def main():
                         help="these faults only: kill, freeze, partition, mute, slow, fill, clock")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
+    for number in (signal.SIGINT, signal.SIGTERM):  # leave nothing running
+        signal.signal(number, lambda *_: sys.exit("chaos: interrupted"))
     with tempfile.TemporaryDirectory(prefix="shiplog-chaos-") as scratch:
         chance = random.SystemRandom()
         spaces = stack.Namespaces.available()

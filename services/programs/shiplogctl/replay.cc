@@ -15,6 +15,11 @@ namespace {
 
 constexpr size_t kReportEvery = 4096;
 
+bool activates(const Entry& entry) {
+  return std::ranges::any_of(entry.events,
+                             [](const Event& event) { return std::holds_alternative<FoldVersionActivated>(event); });
+}
+
 bool is_decision(const Entry& entry) { return entry.request.verb == "decide"; }
 
 struct DecidedAt {
@@ -57,22 +62,46 @@ class Verifier {
     }
   }
 
+  /// A fold version was activated. That changes no object, so two states have this revision: a decision that is appended
+  /// later and differs on the first one was computed from the second.
+  void at_activation(const State& state, ReplayWindow& window) const {
+    window.for_each_decided([&](CheckedRecord& checked) {
+      if (checked.record.entry.as_of != state.revision() || !difference_of(checked.record, *checked.again)) return;
+      checked.again = run_again(state, checked.record);
+    });
+  }
+
   /// Those that were appended too late to be in the window with the state they were computed from. `state` is that
   /// which the replay began with, and `records` all after it.
   Result<void> run_late_ones(State state, const Records& records) {
     std::ranges::stable_sort(late_, {}, [](const ReplayRecord& record) { return record.entry.as_of; });
     state.defer_hashes();
     auto next = late_.begin();
+    std::vector<std::pair<const ReplayRecord*, Difference>> differing;  // at this revision
+    const auto report_all = [&] {
+      for (const auto& [record, difference] : differing) report(difference);
+      differing.clear();
+    };
     while (true) {
       for (; next != late_.end() && next->entry.as_of <= state.revision(); ++next) {
         ++result_.decisions;
-        if (const auto difference = difference_of(*next, run_again(state, *next))) report(*difference);
+        if (auto difference = difference_of(*next, run_again(state, *next))) differing.emplace_back(&*next, *difference);
       }
-      if (next == late_.end()) return ok();
+      if (next == late_.end() && differing.empty()) return ok();
       SHIPLOG_TRY(const auto record, records());
-      if (!record) return ok();
+      if (!record) break;
+      const Revision before = state.revision();
       fold(state, record->entry);
+      if (state.revision() != before) {
+        report_all();
+      } else if (activates(record->entry)) {
+        std::erase_if(differing, [&](const auto& item) {
+          return item.first->offset > record->offset && !difference_of(*item.first, run_again(state, *item.first));
+        });
+      }
     }
+    report_all();
+    return ok();
   }
   bool has_late_ones() const { return !late_.empty(); }
 
@@ -180,6 +209,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
     const Folded folded = fold(state, record->record.entry);
     count(folded, result);
     result.last = record->record.offset;
+    if (verifier && activates(record->record.entry)) verifier->at_activation(state, window);
     checks.add(*std::move(record));
     if (verifier && result.entries % kReportEvery == 0) report(checks.found());
     result.revision = state.revision();

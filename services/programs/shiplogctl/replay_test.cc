@@ -6,6 +6,7 @@
 
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
+#include "services/programs/shiplogctl/replay_window.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -62,13 +63,14 @@ class ReplayHistory {
   void lease() { write({LeaseTaken{"copier", "host", ++epoch_}}); }
 
   /// Computes a decision now; `write_decision` puts it into the journal, maybe later.
-  Entry decide(const std::string& name) {
+  template <class Decide = decltype(&copy)>
+  Entry decide(const std::string& name, Decide decide = &copy) {
     Entry entry;
     entry.time = time();
     entry.request = {"decide", to_string(config_map(name))};
     entry.fence = {"copier", epoch_};
     entry.as_of = state_.revision();
-    auto decision = std::get<Decision>(copy(state_, config_map(name), entry.time).value());
+    auto decision = std::get<Decision>(decide(state_, config_map(name), entry.time).value());
     entry.events = std::move(decision.events);
     entry.expects = std::move(decision.expects);
     return entry;
@@ -146,6 +148,34 @@ TEST(CtlReplay, VerifiesEveryDecisionOnTheStateItWasComputedFrom) {
   const auto [replayed, differences] = run(history, {{"copier", copy}});
   EXPECT_EQ(replayed.decisions, 3U);
   EXPECT_TRUE(differences.empty());
+}
+
+// The activation changes no object: two states have this revision.
+TEST(CtlReplay, ADecisionFromAfterAnActivationIsVerifiedUnderTheNewFoldVersion) {
+  const auto by_version = [](const State& state, const ObjectKey& key, UtcMillis now) {
+    return state.fold_version() < kFoldVersion ? copy(state, key, now) : copy_in_capitals(state, key, now);
+  };
+  for (const bool late : {false, true}) {
+    ReplayHistory history;
+    history.lease();
+    const Entry before = history.decide("a", by_version);
+    history.write({FoldVersionActivated{kFoldVersion}});
+    const Entry after = history.decide("b", by_version);
+    Entry wrong = history.decide("c");
+    if (late) {
+      for (size_t entry = 0; entry < ReplayWindow::kEntries + 10; ++entry) {
+        history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), std::to_string(entry))}});
+      }
+    }
+    history.put(before);
+    history.put(after);
+    const auto [replayed, differences] = run(history, {{"copier", by_version}});
+    EXPECT_EQ(replayed.decisions, 2U);
+    EXPECT_TRUE(differences.empty());
+    for (Event& event : wrong.events) std::get<ObjectCreated>(event).value.set("text", "neither");
+    history.put(wrong);
+    EXPECT_EQ(run(history, {{"copier", by_version}}).differences.size(), 1U);
+  }
 }
 
 TEST(CtlReplay, ReportsADecisionThatDiffers) {

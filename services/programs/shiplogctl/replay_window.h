@@ -30,6 +30,13 @@ class ReplayWindow {
   std::deque<CheckedRecord> take_rest() { return std::exchange(buffer_, {}); }
   /// nullptr: it is folded already.
   CheckedRecord* find(Offset offset);
+  /// Of the records in the window, those that were decided again so far.
+  template <class Use>
+  void for_each_decided(Use use) {
+    for (CheckedRecord& checked : buffer_) {
+      if (checked.again) use(checked);
+    }
+  }
   /// Whether the state hash of `reached`, the revision of the state, is recorded by an entry in the window.
   bool hash_needed(Revision reached);
 
