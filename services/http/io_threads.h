@@ -6,7 +6,8 @@
 
 namespace shiplog {
 
-/// The threads that network callbacks run on: one event loop served by all of them. Shared by any number of clients.
+/// The threads that network callbacks run on, each with an event loop of its own. All callbacks of a connection run on
+/// one of them. Shared by any number of clients.
 /// Destroying it lets what is already under way finish for a moment, then drops the rest without calling back.
 /// Threads: post() from any.
 class IoThreads {
