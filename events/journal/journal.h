@@ -41,6 +41,11 @@ class Journal {
     /// returns an empty vector if there is none. Errors: kGone, the next record was trimmed; kCorrupt, naming the
     /// offset, after all earlier records have been delivered; kIo, kUnavailable: may be retried.
     virtual Result<std::vector<JournalRecord>> next(size_t max_records, Millis timeout) = 0;
+    /// While next() waits, the records that come next may be passed to `take` instead, on a thread of the journal: what
+    /// this process appends needs no other thread to be read then. `take` must not block and must not call the journal.
+    /// If it returns false, next() returns the records. To be called before the first next(). A journal that passes
+    /// nothing directly ignores it.
+    virtual void pass_directly(std::function<bool(std::vector<JournalRecord>& records)> /*take*/) {}
     /// Makes a waiting next() return early and all later calls return at once. May be called from any thread.
     virtual void stop() = 0;
   };

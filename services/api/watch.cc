@@ -374,7 +374,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 Watches::Watches(ServerPtr server) : server_{std::move(server)} {
   std::vector<Feed*> feeds{&server_->options.record->feed()};
   if (server_->options.ephemera != server_->options.record) feeds.push_back(&server_->options.ephemera->feed());
-  for (Feed* feed : feeds) listening_.emplace_back(feed, feed->listen([this] { wake(); }));
+  for (Feed* feed : feeds) listening_.emplace_back(feed, feed->listen([this] { on_published(); }));
   thread_ = std::thread{[this] { run(); }};
 }
 
@@ -387,6 +387,16 @@ Watches::~Watches() {
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
+}
+
+/// Without watches the thread sleeps: a write of a lone client wakes no thread that it does not need.
+void Watches::on_published() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (sessions_.empty() && waiting_.empty()) return;
+    published_ = true;
+  }
+  changed_.notify_one();
 }
 
 void Watches::wake() {

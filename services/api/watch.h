@@ -42,6 +42,7 @@ class Watches {
     std::chrono::steady_clock::time_point until;
     std::function<void()> then;
   };
+  void on_published();
   void wake();
   void run();
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,24 +21,31 @@
 /// What the files of this folder that use Asio share. Internal to services/http.
 namespace shiplog {
 
-/// Everything that can still use an executor holds a reference. Handlers that are still queued are destroyed, without
-/// being called, when the last thread has finished.
+/// Each thread has an event loop of its own. If they shared one, the thread that takes an event would wake another one
+/// to wait for the next, at every event. Everything that can still use an executor holds a reference. Handlers that are
+/// still queued are destroyed, without being called, when the last thread has finished.
 struct IoThreads::Impl {
   struct Context : boost::asio::io_context {
-    using boost::asio::io_context::io_context;
+    Context() : boost::asio::io_context{1} {}  // run by one thread
     void drop_handlers() { shutdown(); }
   };
+  using Guard = boost::asio::executor_work_guard<boost::asio::io_context::executor_type>;
 
-  explicit Impl(size_t count) : context{static_cast<int>(count)}, guard{context.get_executor()}, running{count} {}
-  void serve();
+  explicit Impl(size_t count);
+  void serve(size_t index);
+  /// That of the next connection: they take turns.
+  Context& next_context() { return *contexts[turn.fetch_add(1, std::memory_order_relaxed) % contexts.size()]; }
 
-  Context context;
-  std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard;
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<Guard> guards;
+  std::atomic<size_t> turn{0};
   std::vector<std::thread> threads;
-  std::mutex stopping;  // held by stop()
+  std::mutex stop_mutex;  // held by stop()
   std::mutex mutex;     // of `running`
   std::condition_variable finished;
-  size_t running;
+  size_t running;  // threads that have work left
+  size_t serving;  // threads that still run handlers
+  bool stopping = false;
 };
 
 namespace net {

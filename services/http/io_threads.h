@@ -6,8 +6,8 @@
 
 namespace shiplog {
 
-/// The threads that network callbacks run on: one event loop served by all of them. Shared by any number of clients.
-/// Threads: post() and stop() from any.
+/// The threads that network callbacks run on, each with an event loop of its own. All callbacks of a connection run on
+/// one of them. Shared by any number of clients. Threads: post() and stop() from any.
 class IoThreads {
  public:
   explicit IoThreads(size_t threads);

@@ -15,11 +15,11 @@ using boost::system::error_code;
 
 struct Listener::Impl : std::enable_shared_from_this<Impl> {
   explicit Impl(std::shared_ptr<IoThreads::Impl> threads)
-      : io{std::move(threads)}, acceptor{asio::make_strand(io->context)}, pause{acceptor.get_executor()} {}
+      : io{std::move(threads)}, acceptor{asio::make_strand(io->next_context())}, pause{acceptor.get_executor()} {}
 
   void next() {
     acceptor.async_accept(
-        asio::make_strand(io->context), [self = shared_from_this()](const error_code& ec, Socket socket) {
+        asio::make_strand(io->next_context()), [self = shared_from_this()](const error_code& ec, Socket socket) {
           if (!self->acceptor.is_open()) return;
           if (ec) {
             // Mostly "too many open files": connections wait in the backlog until some have been closed.
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Listener>> Listener::open(IoThreads& io, const std::strin
     return Error{ErrorCode::kIo, "cannot listen on " + where + ": " + network_error(ec).message};
   };
   error_code ec;
-  tcp::resolver resolver{io.impl()->context};
+  tcp::resolver resolver{io.impl()->next_context()};
   const auto found =
       resolver.resolve(host, std::to_string(port), tcp::resolver::passive | tcp::resolver::numeric_service, ec);
   if (ec || found.empty()) return Error{ErrorCode::kIo, "cannot listen on " + where + ": cannot resolve the host"};

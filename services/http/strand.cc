@@ -8,7 +8,7 @@
 namespace shiplog::net {
 
 Strand::Strand(IoThreads& io)
-    : impl_{std::make_shared<Impl>(io.impl(), boost::asio::make_strand(io.impl()->context))} {}
+    : impl_{std::make_shared<Impl>(io.impl(), boost::asio::make_strand(io.impl()->next_context()))} {}
 void Strand::dispatch(std::function<void()> work) const { boost::asio::dispatch(impl_->executor, std::move(work)); }
 void Strand::post(std::function<void()> work) const { boost::asio::post(impl_->executor, std::move(work)); }
 

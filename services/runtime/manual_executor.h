@@ -20,6 +20,7 @@ class ManualExecutor final : public Executor {
   void post_after(Millis delay, std::function<void()> run) override {
     due_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(run));
   }
+  bool idle() const override { return due_.empty() || due_.begin()->first.first > now_; }
 
   /// Runs everything that is due within the time.
   void run(Millis time = Millis{0}) {

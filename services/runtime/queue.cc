@@ -14,39 +14,42 @@ constexpr int kMostChangesInARow = 7;
 
 }  // namespace
 
-void ReconcileQueue::schedule(const ObjectKey& key, Item& item, UtcMillis due) {
-  item.due = due;
-  if (!item.busy) waiting_.emplace(due, key);
+void ReconcileQueue::schedule(Node& node, UtcMillis due) {
+  node.second.due = due;
+  if (!node.second.busy) waiting_.insert({due, &node});
 }
 
-void ReconcileQueue::unschedule(const ObjectKey& key, Item& item) {
-  if (item.due && !item.busy && waiting_.erase({*item.due, key}) == 0) {
-    ready_of(item.urgency).erase({item.priority, *item.due, key});
+void ReconcileQueue::unschedule(Node& node) {
+  Item& item = node.second;
+  if (item.due && !item.busy && waiting_.erase({*item.due, &node}) == 0) {
+    ready_of(item.urgency).erase({item.priority, *item.due, &node});
   }
   item.due.reset();
 }
 
 bool ReconcileQueue::wake(const ObjectKey& key, UtcMillis now, const Cause& cause, int64_t priority, Urgency urgency,
                           Relation relation) {
-  Item& item = items_[key];
+  Node& node = *items_.try_emplace(key).first;
+  Item& item = node.second;
   const bool due = item.due && *item.due <= now;
   const bool raised = due && urgency > item.urgency;
   if (due && item.priority == priority && !raised) return false;  // for an older cause
   const UtcMillis since = due ? *item.due : now;
   const bool keeps_cause = relation == Relation::kHastens && (item.due || item.busy) && !item.cause.entry_id.empty();
-  unschedule(key, item);
+  unschedule(node);
   item.priority = priority;
   item.urgency = due ? std::max(item.urgency, urgency) : urgency;
   if ((!due || raised) && !keeps_cause) item.cause = cause;
-  schedule(key, item, since);
+  schedule(node, since);
   return !due;
 }
 
 void ReconcileQueue::collect_due(UtcMillis now) {
-  while (!waiting_.empty() && waiting_.begin()->first <= now) {
-    auto node = waiting_.extract(waiting_.begin());
-    const Item& item = items_.at(node.value().second);
-    ready_of(item.urgency).insert({item.priority, node.value().first, std::move(node.value().second)});
+  while (!waiting_.empty() && waiting_.begin()->due <= now) {
+    const WaitingKey first = *waiting_.begin();
+    waiting_.erase(waiting_.begin());
+    const Item& item = first.node->second;
+    ready_of(item.urgency).insert({item.priority, first.due, first.node});
   }
 }
 
@@ -65,15 +68,15 @@ std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now, bool ro
   const bool change = changes_wait && (!routine_waits || changes_in_a_row_ < kMostChangesInARow);
   changes_in_a_row_ = change && routine_waits ? changes_in_a_row_ + 1 : 0;
   auto& keys = ready_of(change ? Urgency::kChange : Urgency::kRoutine);
-  auto first = std::move(keys.extract(keys.begin()).value());
-  const ObjectKey key = std::move(first.key);
-  Item& item = items_.at(key);
+  const ReadyKey first = *keys.begin();
+  keys.erase(keys.begin());
+  Item& item = first.node->second;
   item.due.reset();
   item.busy = true;
   item.busy_with_routine = !change;
   ++busy_;
   if (item.busy_with_routine) ++busy_with_routine_;
-  return Taken{key, item.cause, first.due, item.urgency};
+  return Taken{first.node->first, item.cause, first.due, item.urgency};
 }
 
 Urgency ReconcileQueue::end_step(Item& item) {
@@ -90,7 +93,7 @@ std::optional<UtcMillis> ReconcileQueue::next_due(bool routine) const {
     if (const auto& keys = ready_of(urgency); !keys.empty()) return keys.begin()->due;
   }
   if (waiting_.empty()) return std::nullopt;
-  return waiting_.begin()->first;
+  return waiting_.begin()->due;
 }
 
 void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<UtcMillis> look_again) {
@@ -101,9 +104,9 @@ void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<Utc
   if (!item.due) item.urgency = urgency;
   item.failures = 0;
   if (item.due) {
-    schedule(key, item, std::min(*item.due, look_again.value_or(*item.due)));
+    schedule(*found, std::min(*item.due, look_again.value_or(*item.due)));
   } else if (look_again) {
-    schedule(key, item, std::max(*look_again, now));
+    schedule(*found, std::max(*look_again, now));
   } else {
     items_.erase(found);
   }
@@ -120,7 +123,7 @@ void ReconcileQueue::retry(const ObjectKey& key, UtcMillis now, Random& random) 
   ++retries_;
   const auto jitter = static_cast<int64_t>(random_below(random, static_cast<uint64_t>(backoff / 2 + 1)));
   const UtcMillis later{now.value + backoff / 2 + jitter};
-  schedule(key, item, item.due ? std::min(*item.due, later) : later);
+  schedule(*found, item.due ? std::min(*item.due, later) : later);
 }
 
 int ReconcileQueue::failures(const ObjectKey& key) const {
@@ -130,15 +133,15 @@ int ReconcileQueue::failures(const ObjectKey& key) const {
 
 ReconcileQueue::Backlog ReconcileQueue::backlog(UtcMillis now) const {
   Backlog backlog{ready_of(Urgency::kChange).size() + ready_of(Urgency::kRoutine).size(), Millis{0}};
-  for (auto waiting = waiting_.begin(); waiting != waiting_.end() && waiting->first <= now; ++waiting) ++backlog.keys;
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end() && waiting->due <= now; ++waiting) ++backlog.keys;
   if (const auto due = next_due(); due && *due <= now) backlog.waiting = now - *due;
   return backlog;
 }
 
 void ReconcileQueue::clear() {
-  items_.clear();
   waiting_.clear();
   for (auto& keys : ready_) keys.clear();
+  items_.clear();
   changes_in_a_row_ = 0;
   busy_ = 0;
   busy_with_routine_ = 0;

@@ -2,10 +2,10 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "events/base/ids.h"
@@ -84,24 +84,33 @@ class ReconcileQueue {
     Urgency urgency = Urgency::kRoutine;
     Cause cause;
   };
+  using Items = std::unordered_map<ObjectKey, Item>;
+  using Node = Items::value_type;  // they stay where they are: the sets below refer to them
+  struct WaitingKey {
+    UtcMillis due;
+    Node* node;
+    bool operator<(const WaitingKey& other) const {
+      return std::tie(due, node->first) < std::tie(other.due, other.node->first);
+    }
+  };
   struct ReadyKey {
     int64_t priority;
     UtcMillis due;
-    ObjectKey key;
+    Node* node;
     bool operator<(const ReadyKey& other) const {
-      return std::tie(other.priority, due, key) < std::tie(priority, other.due, other.key);
+      return std::tie(other.priority, due, node->first) < std::tie(priority, other.due, other.node->first);
     }
   };
   void collect_due(UtcMillis now);
   Urgency end_step(Item& item);
   std::set<ReadyKey>& ready_of(Urgency urgency) { return ready_[static_cast<size_t>(urgency)]; }
   const std::set<ReadyKey>& ready_of(Urgency urgency) const { return ready_[static_cast<size_t>(urgency)]; }
-  void schedule(const ObjectKey& key, Item& item, UtcMillis due);
-  void unschedule(const ObjectKey& key, Item& item);
+  void schedule(Node& node, UtcMillis due);
+  void unschedule(Node& node);
 
-  std::map<ObjectKey, Item> items_;
+  Items items_;
   // Keys that are not busy: at first all wait; once they are due they are ready.
-  std::set<std::pair<UtcMillis, ObjectKey>> waiting_;
+  std::set<WaitingKey> waiting_;
   std::array<std::set<ReadyKey>, kUrgencies.size()> ready_;  // by urgency
   int changes_in_a_row_ = 0;                                 // handed out while routine was ready
   size_t busy_ = 0;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t kFirstRetryMs = 20;
 constexpr int64_t kLongestRetryMs = 2'000;
+/// Entries of a batch; more are worth a thread of their own.
+constexpr size_t kMostProjectedHere = 4;
 
 }  // namespace
 
@@ -146,29 +148,41 @@ Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRec
   return batch;
 }
 
+/// On the thread that writes the projection. Nothing is written after what could not be.
+Result<void> Replica::write(const Batch& batch, Projections& projections, bool& broken) {
+  if (broken) return Error{ErrorCode::kUnavailable, "what comes before it could not be written"};
+  std::vector<FoldedEntry> entries;
+  entries.reserve(batch.records.size());
+  for (size_t index = 0; index < batch.records.size(); ++index) {
+    const DecodedRecord& record = batch.records[index];
+    entries.push_back(FoldedEntry{record.offset, record.entry, batch.folded[index], record.leaf});
+  }
+  auto applied = projections.apply(entries, batch.after);
+  broken = !applied;
+  return applied;
+}
+
 void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done) {
+  // Looked at before roles are triggered: their steps may wait the moment that the projection takes.
+  const bool calm = records.size() <= kMostProjectedHere && options_.executor->idle();
   auto folded = fold_all(std::move(records));
   if (!folded) return done(std::move(folded).error());
-  auto write = [batch = folded.value(), projections = options_.projections, broken = projection_broken_,
-                seconds = meters_of(options_.name).projected]() -> Result<void> {
+  auto write_batch = [batch = folded.value(), projections = options_.projections, broken = projection_broken_,
+                      seconds = meters_of(options_.name).projected]() -> Result<void> {
     if (projections == nullptr) return ok();
-    if (*broken) return Error{ErrorCode::kUnavailable, "what comes before it could not be written"};
-    std::vector<FoldedEntry> entries;
-    entries.reserve(batch->records.size());
-    for (size_t index = 0; index < batch->records.size(); ++index) {
-      const DecodedRecord& record = batch->records[index];
-      entries.push_back(FoldedEntry{record.offset, record.entry, batch->folded[index], record.leaf});
-    }
     const metrics::Stopwatch watch;
-    auto applied = projections->apply(entries, batch->after);
+    auto written = write(*batch, *projections, *broken);
     seconds.observe(watch.seconds());
-    *broken = !applied;
-    return applied;
+    return written;
   };
-  if (!options_.projector) return done(projected(*folded.value(), write()));
+  if (!options_.projector) return done(projected(*folded.value(), write_batch()));
+  std::optional<Result<void>> written;
+  if (calm && options_.project_here && options_.project_here([&] { written = write_batch(); })) {
+    return done(projected(*folded.value(), *std::move(written)));
+  }
   options_.projector([this, alive = alive_, executor = options_.executor, batch = folded.value(),
-                      write = std::move(write), done = std::move(done)] {
-    executor->post([this, alive, batch, written = write(), done] {
+                      write_batch = std::move(write_batch), done = std::move(done)] {
+    executor->post([this, alive, batch, written = write_batch(), done] {
       if (*alive) done(projected(*batch, written));
     });
   });

@@ -65,6 +65,9 @@ class Replica {
     /// Runs what it is given elsewhere, one after the other in this order, so that the next entries are folded and
     /// decided about while these are written to the projection. Not set: that happens on the executor.
     std::function<void(std::function<void()>)> projector = {};
+    /// Runs it here and now, on the executor, if the projector has nothing to do; else returns false. For the entries
+    /// of a fleet where little happens: handing them over would take longer than writing them.
+    std::function<bool(const std::function<void()>&)> project_here = {};
     bool tree = false;  ///< the projection has a Merkle tree of the records
   };
 
@@ -127,6 +130,7 @@ class Replica {
   std::shared_ptr<Waiting> take_waiting(const EntryId& id);
   void on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored);
   struct Batch;
+  static Result<void> write(const Batch& batch, Projections& projections, bool& broken);
   Result<std::shared_ptr<Batch>> fold_all(std::vector<DecodedRecord> records);
   Result<void> projected(Batch& batch, Result<void> written);
   void check_caught_up();

@@ -116,6 +116,50 @@ TEST_F(ReplicaTest, GivesTheEntryOutOnceAndForItsOwnBytesOnly) {
   EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
 }
 
+class ProjectedReplicaTest : public ReplicaTest {
+ protected:
+  ProjectedReplicaTest() {
+    replica = std::make_unique<Replica>(
+        Replica::Options{.name = "journal",
+                         .journal = &journal,
+                         .executor = &executor,
+                         .random = &random,
+                         .projector = [this](auto write) { handed_over.push_back(std::move(write)); },
+                         .project_here =
+                             [this](const auto& write) {
+                               if (!handed_over.empty()) return false;
+                               ++written_here;
+                               write();
+                               return true;
+                             }});
+  }
+  std::vector<std::function<void()>> handed_over;
+  int written_here = 0;
+};
+
+TEST_F(ProjectedReplicaTest, WhileLittleHappensTheProjectionIsWrittenByTheFoldThread) {
+  append(creation(kNamespace));
+  deliver(journal.take().bytes);
+  EXPECT_EQ(written_here, 1);
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"}) << "with no further turn of the executor";
+}
+
+TEST_F(ProjectedReplicaTest, WhatMoreWaitsForIsWrittenElsewhereAndInOrder) {
+  append(creation(kNamespace));
+  executor.post([] {});
+  deliver(journal.take().bytes);
+  EXPECT_EQ(written_here, 0);
+  executor.run();
+  append(creation({"configmaps", "default", "a"}));
+  deliver(journal.take().bytes);
+  EXPECT_EQ(written_here, 0) << "what comes before is not written yet";
+  ASSERT_EQ(handed_over.size(), 2U);
+  for (const auto& write : handed_over) write();
+  EXPECT_TRUE(answers.empty());
+  executor.run();
+  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
+}
+
 TEST_F(ReplicaTest, ReportsWhatTheFoldRefused) {
   append(creation({"configmaps", "nowhere", "a"}));
   deliver(journal.take().bytes);

@@ -44,7 +44,7 @@ std::function<void()> Roles::Step::waker(Millis delay) {
       if (!*alive || tenure != part.tenure) return;
       const UtcMillis now = roles.options_.executor->now();
       if (part.queue.wake(key, now, {})) part.role.meters.added();
-      part.role.publish_depth(now);
+      part.role.publish_depth(part, now);
       roles.arm(part);
     });
   };

@@ -255,9 +255,10 @@ void Roles::start_keys(RunningRole& role) {
     const int64_t priority = role.service->priority(options_.replica->state(), key);
     if (part.queue.wake(key, now, cause, priority, Urgency::kRoutine)) role.meters.added();
   }
-  role.publish_depth(now);
   for (const auto& part : role.parts) {
-    if (std::exchange(part->starting, false)) arm(*part);
+    if (!std::exchange(part->starting, false)) continue;
+    role.publish_depth(*part, now);
+    arm(*part);
   }
 }
 
@@ -271,7 +272,7 @@ void Roles::end(Part& part) {
   part.queue.clear();
   part.meter.set(false);
   for (const uint64_t step : std::exchange(part.steps, {})) part.role.meters.forget_step(step);
-  part.role.publish_depth(options_.executor->now());
+  part.role.publish_depth(part, options_.executor->now());
   if (!acted) return;
   if (part.slot) {
     part.role.service->on_slot_lost(*part.slot);
@@ -298,26 +299,27 @@ void Roles::on_folded(const State& state, const DecodedRecord& record, const Fol
   if (folded.changes.empty()) return;
   const UtcMillis now = options_.executor->now();
   const Cause cause{folded.revision, record.entry.id, record.entry.cause.trace_id};
-  std::vector<ObjectKey> wake;
   for (const auto& role : roles_) {
-    bool woken = false;
     for (const Change& change : folded.changes) {
-      wake.clear();
-      role->service->on_change(state, change, wake);
-      if (wake.empty()) continue;
+      wake_.clear();
+      role->service->on_change(state, change, wake_);
+      if (wake_.empty()) continue;
       const auto relation =
           is_measurement(change) ? ReconcileQueue::Relation::kHastens : ReconcileQueue::Relation::kCauses;
-      for (const ObjectKey& key : wake) {
+      for (const ObjectKey& key : wake_) {
         Part& part = role->part_of(key);
         if (part.phase != Part::Phase::kActing) continue;
-        woken = true;
+        if (!std::exchange(part.woken, true)) woken_.push_back(&part);
         const int64_t priority = role->service->priority(state, key);
         if (part.queue.wake(key, now, cause, priority, urgency_of(change, key), relation)) role->meters.added();
       }
     }
-    if (!woken) continue;
-    role->publish_depth(now);
-    for (const auto& part : role->parts) arm(*part);
+    for (Part* part : woken_) {
+      part->woken = false;
+      role->publish_depth(*part, now);
+      arm(*part);
+    }
+    woken_.clear();
   }
 }
 
@@ -387,7 +389,7 @@ void Roles::pump(Part& part) {
     role.service->reconcile(std::make_shared<Step>(*this, part, std::move(*taken), number));
     role.meters.decided(watch.seconds());
   }
-  role.publish_depth(options_.executor->now());
+  role.publish_depth(part, options_.executor->now());
   arm(part);
 }
 

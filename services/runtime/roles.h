@@ -87,6 +87,8 @@ class Roles final : public Observer {
   Options options_;
   std::vector<std::unique_ptr<RunningRole>> roles_;
   bool looking_at_slots_ = false;
+  std::vector<ObjectKey> wake_;  // used again for each change
+  std::vector<Part*> woken_;     // used again for each role
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -35,9 +36,11 @@ struct Roles::Part {
   bool starting = false;  // acting, but the role has not been asked for its keys yet
   int leaving = 0;        // looks since another process should have the slot; no steps begin meanwhile
   ReconcileQueue queue;
-  std::set<uint64_t> steps;  // that run
-  bool pumping = false;      // a pump is posted
-  UtcMillis armed;           // a timer is set for then
+  std::set<uint64_t> steps;                          // that run
+  bool pumping = false;                              // a pump is posted
+  bool woken = false;                                // by the entry that is being looked at
+  UtcMillis armed;                                   // a timer is set for then
+  std::array<size_t, kUrgencies.size()> depth = {};  // of the queue, by urgency, as last published
 };
 
 struct Roles::RunningRole {
@@ -56,7 +59,8 @@ struct Roles::RunningRole {
   SlotOwners owners;                         // that they should have
   int unchanged = 0;                         // looks since the candidates changed
   bool start_posted = false;
-  bool crowded = false;  // a part waits for steps of others to end
+  bool crowded = false;                              // a part waits for steps of others to end
+  std::array<size_t, kUrgencies.size()> depth = {};  // of all parts
 
   std::string name() const { return std::string{service->name()}; }
   bool divided() const { return whole != nullptr; }
@@ -74,11 +78,15 @@ struct Roles::RunningRole {
     for (const auto& part : parts) sum += part->queue.busy_with_routine();
     return sum < std::max<size_t>(1, steps_under_way - steps_under_way / 4);
   }
-  void publish_depth(UtcMillis now) const {
+  /// Only of this part: a role of many slots is not gone through for each change.
+  void publish_depth(Part& part, UtcMillis now) {
     for (const Urgency urgency : kUrgencies) {
-      size_t depth = 0;
-      for (const auto& part : parts) depth += part->queue.ready(now, urgency);
-      meters.set_depth(urgency, depth);
+      size_t& published = part.depth[static_cast<size_t>(urgency)];
+      size_t& sum = depth[static_cast<size_t>(urgency)];
+      const size_t ready = part.queue.ready(now, urgency);
+      sum = sum - published + ready;
+      published = ready;
+      meters.set_depth(urgency, sum);
     }
   }
 };

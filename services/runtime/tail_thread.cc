@@ -15,6 +15,7 @@ namespace shiplog {
 namespace {
 
 constexpr size_t kBatchRecords = 512;
+constexpr int kMostUnderWay = 2;  // batches: one is folded while the other is written to the projection
 constexpr Millis kPatience{1'000};
 constexpr auto kPause = std::chrono::milliseconds{200};
 
@@ -133,10 +134,33 @@ struct TailThread::Impl {
   bool deliver(std::vector<DecodedRecord> records) {
     {
       std::unique_lock lock{mutex};
-      changed.wait(lock, [&] { return under_way < 2 || stopping; });
+      changed.wait(lock, [&] { return under_way < kMostUnderWay || stopping; });
       if (stopping) return false;
       ++under_way;
     }
+    hand_over(std::move(records));
+    return true;
+  }
+
+  /// On the journal's thread, while the one below waits for the next records: a thread less between the append and the
+  /// fold. False: that thread is to read them.
+  bool take(std::vector<JournalRecord>& records) {
+    {
+      const std::lock_guard lock{mutex};
+      if (under_way >= kMostUnderWay || stopping) return false;
+      ++under_way;
+    }
+    auto decoded = decode_all(records);
+    if (decoded.failed) {
+      const std::lock_guard lock{mutex};
+      --under_way;
+      return false;
+    }
+    hand_over(std::move(decoded.records));
+    return true;
+  }
+
+  void hand_over(std::vector<DecodedRecord> records) {
     auto shared = std::make_shared<std::vector<DecodedRecord>>(std::move(records));
     executor.post([this, held = gate, shared] {
       const std::lock_guard running{held->mutex};
@@ -146,7 +170,6 @@ struct TailThread::Impl {
         if (held->open) on_delivered(delivered);
       });
     });
-    return true;
   }
 
   void on_delivered(const Result<void>& delivered) {
@@ -164,6 +187,31 @@ struct TailThread::Impl {
     return proof::leaf_hash(record.bytes);
   }
 
+  struct DecodedBatch {
+    std::vector<DecodedRecord> records;
+    std::optional<Error> failed;  // the next one cannot be decoded
+  };
+  DecodedBatch decode_all(const std::vector<JournalRecord>& records) const {
+    DecodedBatch batch;
+    batch.records.reserve(records.size());
+    for (const JournalRecord& record : records) {
+      if (auto own = replica.take_own(record.bytes)) {
+        meters.count(*own, record.bytes.size());
+        batch.records.push_back({record.offset, *std::move(own), leaf_of(record)});
+        continue;
+      }
+      auto entry = decode(record.bytes);
+      if (!entry) {
+        batch.failed = entry.error().context(journal.describe() + ", offset " + std::to_string(record.offset.value));
+        return batch;
+      }
+      meters.count(entry.value(), record.bytes.size());
+      share_between_works(entry.value());
+      batch.records.push_back({record.offset, std::move(entry).value(), leaf_of(record)});
+    }
+    return batch;
+  }
+
   void run() {
     while (!stopped()) {
       auto records = tail->next(kBatchRecords, kPatience);
@@ -176,24 +224,9 @@ struct TailThread::Impl {
         changed.wait_for(lock, kPause, [&] { return stopping; });
         continue;
       }
-      std::vector<DecodedRecord> decoded;
-      decoded.reserve(records.value().size());
-      for (const JournalRecord& record : records.value()) {
-        if (auto own = replica.take_own(record.bytes)) {
-          meters.count(*own, record.bytes.size());
-          decoded.push_back({record.offset, *std::move(own), leaf_of(record)});
-          continue;
-        }
-        auto entry = decode(record.bytes);
-        if (!entry) {
-          if (!decoded.empty()) deliver(std::move(decoded));
-          return fail(entry.error().context(journal.describe() + ", offset " + std::to_string(record.offset.value)));
-        }
-        meters.count(entry.value(), record.bytes.size());
-        share_between_works(entry.value());
-        decoded.push_back({record.offset, std::move(entry).value(), leaf_of(record)});
-      }
-      if (!decoded.empty() && !deliver(std::move(decoded))) return;
+      auto batch = decode_all(records.value());
+      if (!batch.records.empty() && !deliver(std::move(batch.records))) return;
+      if (batch.failed) return fail(*batch.failed);
     }
   }
 };
@@ -207,6 +240,7 @@ TailThread::TailThread(const std::string& name, Journal& journal, Replica& repli
     return;
   }
   impl_->tail = std::move(tail).value();
+  impl_->tail->pass_directly([impl = impl_.get()](std::vector<JournalRecord>& records) { return impl->take(records); });
   impl_->thread = std::thread{[this] { impl_->run(); }};
 }
 

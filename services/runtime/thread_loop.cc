@@ -27,6 +27,7 @@ struct ThreadLoop::Impl {
   std::vector<std::function<void()>> ready;
   std::multimap<Steady::time_point, std::function<void()>> timers;
   bool stopping = false;
+  size_t left = 0;                    // of the batch that runs; of this thread alone
   std::atomic<int64_t> since{kIdle};  // when what runs began, in ns of the steady clock
   SystemClock clock;
   std::thread thread;
@@ -50,7 +51,9 @@ struct ThreadLoop::Impl {
       }
       batch.swap(ready);
       lock.unlock();
+      left = batch.size();
       for (auto& run_one : batch) {
+        --left;
         since.store(Steady::now().time_since_epoch().count(), std::memory_order_relaxed);
         run_one();
       }
@@ -80,9 +83,16 @@ void ThreadLoop::post_after(Millis delay, std::function<void()> run) {
   {
     const std::lock_guard lock{impl_->mutex};
     if (impl_->stopping) return;
-    impl_->timers.emplace(Impl::Steady::now() + std::chrono::milliseconds{delay.value}, std::move(run));
+    const auto at = impl_->timers.emplace(Impl::Steady::now() + std::chrono::milliseconds{delay.value}, std::move(run));
+    if (at != impl_->timers.begin()) return;  // the thread wakes early enough
   }
   impl_->changed.notify_one();
+}
+
+bool ThreadLoop::idle() const {
+  if (impl_->left > 0) return false;
+  const std::lock_guard lock{impl_->mutex};
+  return impl_->ready.empty();
 }
 
 Millis ThreadLoop::busy_for() const {

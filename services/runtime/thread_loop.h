@@ -15,6 +15,7 @@ class ThreadLoop final : public Executor {
 
   void post(std::function<void()> run) override;
   void post_after(Millis delay, std::function<void()> run) override;
+  bool idle() const override;
   UtcMillis now() const override;
 
   /// How long the function that runs now has been running; 0: none does. From any thread.

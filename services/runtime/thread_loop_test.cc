@@ -2,6 +2,7 @@
 
 #include <future>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,32 @@ TEST(ThreadLoop, ReportsHowLongOneTaskHasBeenRunning) {
   // The thread marks itself idle just after the last function has returned.
   while (loop.busy_for() != Millis{0}) std::this_thread::yield();
   loop.call([&] { EXPECT_LT(loop.busy_for(), Millis{10'000}) << "counted anew for each function"; });
+}
+
+TEST(ThreadLoop, IsIdleForTheLastThatWaits) {
+  ThreadLoop loop;
+  std::vector<bool> idle;
+  std::promise<void> ran;
+  loop.call([&] {
+    idle.push_back(loop.idle());
+    loop.post([&] { idle.push_back(loop.idle()); });
+    loop.post([&] {
+      idle.push_back(loop.idle());
+      ran.set_value();
+    });
+    idle.push_back(loop.idle());
+  });
+  ran.get_future().wait();
+  EXPECT_EQ(idle, (std::vector<bool>{true, false, false, true}));
+}
+
+TEST(ThreadLoop, ATimerThatIsDueBeforeTheOthersRunsBeforeThem) {
+  ThreadLoop loop;
+  std::promise<void> ran;
+  loop.post_after(Millis{600'000}, [] {});
+  loop.call([] {});  // the thread waits for that one now, or soon
+  loop.post_after(Millis{5}, [&] { ran.set_value(); });
+  ran.get_future().wait();
 }
 
 }  // namespace

@@ -54,6 +54,19 @@ double cpu_seconds(pid_t pid) {
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+double context_switches(pid_t pid) {
+  double sum = 0;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator{"/proc/" + std::to_string(pid) + "/task", gone}) {
+    std::ifstream status{thread.path() / "status"};
+    for (std::string line; std::getline(status, line);) {
+      const size_t colon = line.find("ctxt_switches:");
+      if (colon != std::string::npos) sum += std::strtod(line.c_str() + line.find(':') + 1, nullptr);
+    }
+  }
+  return sum;
+}
+
 double percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -25,6 +25,8 @@ double memory_mb(pid_t pid);
 double own_memory_mb(pid_t pid);
 /// User and system time of all threads, in seconds.
 double cpu_seconds(pid_t pid);
+/// Of all threads that the process has now, voluntary or not.
+double context_switches(pid_t pid);
 /// `share` 0.99: the value that 99 of 100 values do not exceed; 0 if there are no values.
 double percentile(std::vector<double> values, double share);
 

@@ -58,7 +58,7 @@ void mutations(Figures& figures, BenchFleet& fleet, int seconds, const std::stri
   const std::string of = journal.empty() ? "mutations" : "mutations on Kafka";
   const auto plane = fleet.start("plane", command);
   const auto measure = [&](const std::string& path, int clients, bool produced) {
-    const double before = cpu_seconds(plane->pid());
+    const double before = cpu_seconds(plane->pid()), switches_before = context_switches(plane->pid());
     const auto ran = fleet.api_bench(clients, seconds, produced);
     if (!ran.ok()) give_up(ran.out + ran.err);
     double rate = 0, p50 = 0, p99 = 0, client_us = 0;
@@ -67,11 +67,13 @@ void mutations(Figures& figures, BenchFleet& fleet, int seconds, const std::stri
       give_up("api_bench printed: " + ran.out);
     }
     const double server_us = (cpu_seconds(plane->pid()) - before) / (rate * seconds) * 1e6;
+    const double switches = (context_switches(plane->pid()) - switches_before) / (rate * seconds);
     const std::string name = (produced ? "produced requests, " : "") + std::to_string(clients) + " clients";
     figures.value(path, name, rate, "per_second");
     figures.value(path, name + ", p50", p50, "ms");
     figures.value(path, name + ", p99", p99, "ms");
     figures.value(path, name + ", CPU of the server", server_us, "us each");
+    figures.value(path, name + ", context switches of the server", switches, "each");
     figures.value(path, name + ", CPU of the clients", client_us, "us each");
   };
   for (const int clients : {1, 16, 64}) measure(of, clients, false);

@@ -1,5 +1,6 @@
 #include "events/journal/embedded/sqlite_journal.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -75,7 +76,7 @@ class SqliteJournal final : public Journal {
 
   void append(std::string bytes, Appended done) override {
     auto refused = refuse_size(bytes.size());
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (!refused && waiting_bytes_ + bytes.size() > options_.max_waiting_bytes) {
       refused = Error{ErrorCode::kUnavailable, "journal " + path_ + ": " + std::to_string(waiting_bytes_) +
                                                    " bytes are already waiting to be written; append less at a time"};
@@ -84,6 +85,7 @@ class SqliteJournal final : public Journal {
     if (refused) bytes.clear();
     waiting_bytes_ += bytes.size();
     queue_.push_back({std::move(bytes), std::move(done), std::move(refused)});
+    lock.unlock();  // first, or the writer would wake only to wait for it
     work_.notify_one();
   }
 
@@ -185,8 +187,9 @@ class SqliteJournal final : public Journal {
         // Once, until it succeeds again.
         const bool failed_before = std::exchange(mark_failed_, !marked);
         if (!marked && !failed_before && options_.head_mark_failed) options_.head_mark_failed(marked.error());
-        published_->publish(next);
-        embedded::announce_change(path_);
+        publish(first.value(), group);
+        const ChangeWatch* watch = watching_.load(std::memory_order_acquire);
+        if (watch == nullptr || watch->others_watch()) embedded::announce_change(path_);
       }
     }
     int64_t stored = 0;
@@ -200,6 +203,14 @@ class SqliteJournal final : public Journal {
       }
     }
     if (writer_) writer_.value().committed();  // after the acknowledgements: no caller waits for it
+  }
+
+  void publish(int64_t first, std::vector<Pending>& group) {
+    std::vector<std::string*> committed;
+    for (auto& pending : group) {
+      if (!pending.refused) committed.push_back(&pending.bytes);
+    }
+    published_->publish(first, committed);
   }
 
   Result<bool> trim_some(int64_t before) {
@@ -224,7 +235,8 @@ class SqliteJournal final : public Journal {
 
   // The caller holds reader_mutex_.
   void start_watch() {
-    watch_ = std::make_unique<ChangeWatch>(path_);
+    watch_ = std::make_unique<ChangeWatch>(path_, HeadMark::path_of(path_));
+    watching_.store(watch_.get(), std::memory_order_release);
     watch_thread_ = std::thread([this] {
       do {
         // The tails meet such an error themselves.
@@ -253,6 +265,7 @@ class SqliteJournal final : public Journal {
   std::mutex reader_mutex_;  // guards the members below; watch_ does not change once it is set
   FileReader reader_;        // declared after writer_, so closed before: the writer's closing then checkpoints
   std::unique_ptr<ChangeWatch> watch_;
+  std::atomic<const ChangeWatch*> watching_{nullptr};  // the same, for the writer's thread
 
   std::thread watch_thread_;
   std::thread writer_thread_;

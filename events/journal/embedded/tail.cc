@@ -1,10 +1,72 @@
 #include "events/journal/embedded/tail.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "events/journal/limits.h"
 
 namespace shiplog::embedded {
+namespace {
+
+/// With more than these at once there is enough to do for a thread of its own: it decodes while the next are written.
+constexpr size_t kMostPassedDirectly = 16;
+
+}  // namespace
+
+void Published::publish(int64_t up_to) {
+  {
+    const std::lock_guard lock(mutex);
+    if (up_to <= next) return;
+    next = up_to;
+  }
+  changed.notify_all();
+}
+
+void Published::publish(int64_t first, std::vector<std::string*>& committed) {
+  const auto count = static_cast<int64_t>(committed.size());
+  bool all_served = false;
+  {
+    const std::lock_guard lock(mutex);
+    if (first + count <= next) return;
+    next = first + count;
+    const auto waits = [&](const SqliteTail* tail) { return tail->waits_for(first); };
+    const auto found = std::ranges::find_if(direct, waits);
+    if (found != direct.end() && committed.size() <= kMostPassedDirectly) {
+      std::vector<JournalRecord> records;
+      for (int64_t at = 0; at < count; ++at) {
+        records.push_back({Offset{first + at}, std::move(*committed[static_cast<size_t>(at)])});
+      }
+      all_served = (*found)->take(records) && waiting == 1;
+    }
+  }
+  if (!all_served) changed.notify_all();
+}
+
+void Published::close() {
+  {
+    const std::lock_guard lock(mutex);
+    closed = true;
+  }
+  changed.notify_all();
+}
+
+SqliteTail::~SqliteTail() {
+  const std::lock_guard lock(published_->mutex);
+  std::erase(published_->direct, this);
+}
+
+void SqliteTail::pass_directly(std::function<bool(std::vector<JournalRecord>&)> take) {
+  const std::lock_guard lock(published_->mutex);
+  take_ = std::move(take);
+  published_->direct.push_back(this);
+}
+
+bool SqliteTail::take(std::vector<JournalRecord>& records) {
+  const auto count = static_cast<int64_t>(records.size());
+  if (!take_(records)) return false;
+  position_ += count;
+  return true;
+}
 
 Result<std::vector<JournalRecord>> SqliteTail::next(size_t max_records, Millis timeout) {
   const auto deadline = std::chrono::steady_clock::now() + longest_wait(timeout);
@@ -24,7 +86,11 @@ Result<std::vector<JournalRecord>> SqliteTail::next(size_t max_records, Millis t
     if (last) return records;
     std::unique_lock lock(published_->mutex);
     const auto ready = [this] { return stopped_ || published_->closed || published_->next > position_; };
+    ++published_->waiting;
+    waiting_ = true;
     if (!published_->changed.wait_until(lock, deadline, ready)) last = true;
+    waiting_ = false;
+    --published_->waiting;
     if (published_->closed && published_->next <= position_) {
       return Error{ErrorCode::kUnavailable, "journal " + name_ + " is closed"};
     }

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "events/journal/embedded/journal_file.h"
 
 namespace shiplog::embedded {
+
+class SqliteTail;
 
 /// State that the journal shares with its tails. A tail may outlive the journal.
 struct Published {
@@ -14,18 +19,13 @@ struct Published {
   std::condition_variable changed;
   int64_t next = 0;  ///< all records before this offset are readable
   bool closed = false;
+  std::vector<SqliteTail*> direct;  ///< those that take records directly
+  int waiting = 0;                  ///< tails in next()
 
-  void publish(int64_t up_to) {
-    const std::lock_guard lock(mutex);
-    if (up_to <= next) return;
-    next = up_to;
-    changed.notify_all();
-  }
-  void close() {
-    const std::lock_guard lock(mutex);
-    closed = true;
-    changed.notify_all();
-  }
+  void publish(int64_t up_to);
+  /// The same for what this process has just committed. Takes the bytes, if a tail waits for just these.
+  void publish(int64_t first, std::vector<std::string*>& committed);
+  void close();
 };
 
 class SqliteTail final : public Journal::Tail {
@@ -38,17 +38,28 @@ class SqliteTail final : public Journal::Tail {
         published_(std::move(published)),
         end_(std::move(end)),
         name_(std::move(name)) {}
+  ~SqliteTail() override;
+  SqliteTail(const SqliteTail&) = delete;
+  SqliteTail& operator=(const SqliteTail&) = delete;
 
   Result<std::vector<JournalRecord>> next(size_t max_records, Millis timeout) override;
   void stop() override;
+  void pass_directly(std::function<bool(std::vector<JournalRecord>&)> take) override;
+
+  /// It waits for the record at this offset. The caller holds the lock of Published.
+  bool waits_for(int64_t offset) const { return waiting_ && !stopped_ && position_ == offset; }
+  /// False: they are to be returned by next(). The caller holds the lock.
+  bool take(std::vector<JournalRecord>& records);
 
  private:
   FileReader reader_;
-  int64_t position_;
+  int64_t position_;  // of the thread that reads; while it waits, guarded by published_->mutex
   std::shared_ptr<Published> published_;
   std::optional<Error> end_;
   std::string name_;
-  bool stopped_ = false;  // guarded by published_->mutex
+  bool stopped_ = false;  // these are guarded by published_->mutex
+  bool waiting_ = false;
+  std::function<bool(std::vector<JournalRecord>&)> take_;
 };
 
 }  // namespace shiplog::embedded

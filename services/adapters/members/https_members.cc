@@ -6,6 +6,7 @@
 #include "events/base/json.h"
 #include "services/adapters/members/api_host.h"
 #include "services/adapters/members/member_target.h"
+#include "services/adapters/members/watch_line.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
 
@@ -78,10 +79,11 @@ Result<Value> parse_within(std::string_view text, ByteLease& lease) {
   return parse_json(text);
 }
 
-Result<MemberResponse> response_from(const HttpResponse& answer, ByteLease& lease) {
+Result<MemberResponse> response_from(const HttpResponse& answer, bool only_errors, ByteLease& lease) {
   MemberResponse response;
   response.status = answer.status;
-  if (answer.body.empty()) return response;
+  const bool succeeded = answer.status >= 200 && answer.status < 300;
+  if (answer.body.empty() || (only_errors && succeeded)) return response;
   auto parsed = parse_within(answer.body, lease);
   if (!parsed && parsed.error().code == ErrorCode::kTooLarge) return parsed.error();
   response.body = parsed ? std::move(parsed).value() : Value{std::string_view{answer.body}.substr(0, kMostText)};
@@ -109,7 +111,9 @@ class HttpsMembers::Watch final : public MemberWatch {
     bool ended = false;          // executor only
     std::string rest;            // network thread only: the incomplete last line
     std::unique_ptr<ByteLease> rest_lease;
+    std::string trimmed;    // network thread only: a line without what is left out
     bool exceeded = false;  // network thread only
+    bool leaves_out_managed_fields = false;
     int status = 0;
   };
 
@@ -126,8 +130,9 @@ class HttpsMembers::Watch final : public MemberWatch {
     auto events = std::make_shared<std::vector<Value>>();
     const auto leases = std::make_shared<std::pair<ByteLease, ByteLease>>(shared->budget, shared->ahead);
     for (size_t end = shared->rest.find('\n'); end != std::string::npos; end = shared->rest.find('\n', begin)) {
-      const auto line = std::string_view{shared->rest}.substr(begin, end - begin);
+      auto line = std::string_view{shared->rest}.substr(begin, end - begin);
       if (line.size() > kMostLine) return too_long();
+      if (shared->leaves_out_managed_fields) line = without_managed_fields(line, shared->trimmed);
       auto event = parse_within(line, leases->first);
       if (!event && event.error().code == ErrorCode::kTooLarge) return event.error();
       if (!leases->second.grow(line.size() + kBytesPerValue)) {
@@ -244,15 +249,17 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
   client.value()->request(
       std::move(http), request.timeout,
       [this, executor = options_.executor, alive = alive_, cluster, call, lease, again = request.asks_for_less,
-       host = members_[cluster].host, method = request.method, watch = metrics::Stopwatch{}, kept = client.value(),
-       done = std::move(done)](Result<HttpResponse> answer) {
+       only_errors = request.only_errors, host = members_[cluster].host, method = request.method,
+       watch = metrics::Stopwatch{}, kept = client.value(), done = std::move(done)](Result<HttpResponse> answer) {
         count_request(cluster, host, method, answer ? answer.value().status : 0, watch.seconds());
-        auto read = answer ? response_from(answer.value(), *lease) : Result<MemberResponse>{answer.error()};
+        auto read =
+            answer ? response_from(answer.value(), only_errors, *lease) : Result<MemberResponse>{answer.error()};
         if (answer) answer = Error{ErrorCode::kInternal, ""};  // only the parsed response is still needed
         const bool exceeded = !again && !read && read.error().code == ErrorCode::kTooLarge;
         auto shared = std::make_shared<Result<MemberResponse>>(
             read ? std::move(read) : Result<MemberResponse>{read.error().context("cluster " + cluster)});
-        executor->post([this, alive, kept, done, shared, cluster, call, exceeded, lease] {
+        executor->post([this, alive, kept = std::move(kept), done = std::move(done), shared,
+                        cluster = std::move(cluster), call = std::move(call), exceeded, lease = std::move(lease)] {
           if (!*alive) return;
           if (exceeded) this->exceeded(cluster, call + ": " + shared->error().message);
           done(std::move(*shared));
@@ -283,6 +290,7 @@ std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std
   shared->executor = options_.executor;
   shared->on_event = std::move(on_event);
   shared->on_end = std::move(on_end);
+  shared->leaves_out_managed_fields = options_.watches_leave_out_managed_fields;
   auto watch = std::make_unique<Watch>(shared);
   auto client = client_for(cluster);
   if (!client) {

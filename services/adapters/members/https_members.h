@@ -30,6 +30,8 @@ class HttpsMembers final : public Members {
     std::function<Result<Value>(Value)> open;
     std::string user_agent;
     std::shared_ptr<const Networks> denied_networks;  ///< see HttpClient::Options
+    /// Events of watches have no metadata.managedFields: see without_managed_fields().
+    bool watches_leave_out_managed_fields = true;
   };
   explicit HttpsMembers(Options options);
   ~HttpsMembers() override;

@@ -39,7 +39,8 @@ class MembersOverHttps : public ::testing::Test {
                                                                    .io = std::make_shared<IoThreads>(1),
                                                                    .open = {},
                                                                    .user_agent = "test",
-                                                                   .denied_networks = nullptr});
+                                                                   .denied_networks = nullptr,
+                                                                   .watches_leave_out_managed_fields = true});
   }
   ~MembersOverHttps() override {
     loop.call([this] { members.reset(); });
@@ -114,6 +115,29 @@ TEST_F(MembersOverHttps, ARefusalOfThePresentCredentialsIsTheAnswer_1_14_13) {
 TEST_F(MembersOverHttps, WhatWasCarriedOutWithTheOldOnesIsNotRepeated_1_14_13) {
   EXPECT_EQ(status_while([this] { write_token("new"); }), 200);
   EXPECT_EQ(tokens.size(), 1U);
+}
+
+TEST_F(MembersOverHttps, OfWhatOnlyErrorsAreReadASuccessHasNoBody) {
+  release();
+  const auto body_of = [this](bool only_errors) {
+    Awaited<Value> answered;
+    loop.post([&] {
+      members->request("m1", {.method = "GET", .path = "/x", .body = {}, .only_errors = only_errors},
+                       [&](const Result<MemberResponse>& response) { answered.set(response.value().body); });
+    });
+    return answered.get().value_or("none");
+  };
+  {
+    const std::lock_guard lock{mutex};
+    valid = "old";
+  }
+  EXPECT_TRUE(body_of(false).is_object());
+  EXPECT_TRUE(body_of(true).is_null());
+  {
+    const std::lock_guard lock{mutex};
+    valid = "none";
+  }
+  EXPECT_TRUE(body_of(true).is_object());
 }
 
 }  // namespace

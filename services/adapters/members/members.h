@@ -32,6 +32,7 @@ struct MemberRequest {
   TraceContext trace = {};  ///< empty: a new one
   Millis timeout = {10'000};
   size_t max_response_bytes = kMostObjectBytes;
+  bool only_errors = false;  ///< the caller reads no body of a 2xx response, so that it may be left out
   bool asks_for_less =
       false;  ///< the caller retries with a smaller page after kTooLarge, so it is not recorded as an excess
 };

@@ -28,7 +28,8 @@ ApiAccess::ApiAccess(Options options)
                                      .io = options_.io,
                                      .open = {},
                                      .user_agent = options_.user_agent,
-                                     .denied_networks = nullptr}} {}
+                                     .denied_networks = nullptr,
+                                     .watches_leave_out_managed_fields = false}} {}
 
 void ApiAccess::use(const ClientTarget& target) {
   if (same_target(target, target_)) return;

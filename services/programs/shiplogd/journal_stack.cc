@@ -24,7 +24,8 @@ Result<std::unique_ptr<JournalStack>> JournalStack::open(Options options) {
                        .executor = stack->options_.executor,
                        .random = stack->options_.random,
                        .projections = stack->projections_.get(),
-                       .projector = [raw = stack.get()](auto write) { raw->projector_.post(std::move(write)); },
+                       .projector = [raw = stack.get()](auto write) { raw->project(std::move(write)); },
+                       .project_here = [raw = stack.get()](const auto& write) { return raw->project_here(write); },
                        .tree = stack->options_.tree});
   stack->store_ = std::make_unique<api::Store>(*stack->options_.journal, *stack->replica_, stack->options_.projection);
   return stack;
@@ -46,6 +47,25 @@ Result<void> JournalStack::start(std::function<void(const State&)> restored, std
   return ok();
 }
 
+void JournalStack::project(std::function<void()> write) {
+  to_project_.fetch_add(1, std::memory_order_relaxed);
+  projector_.post([this, write = std::move(write)] {
+    const std::lock_guard lock{projecting_};
+    write();
+    to_project_.fetch_sub(1, std::memory_order_release);
+  });
+}
+
+bool JournalStack::project_here(const std::function<void()>& write) {
+  // Counted as well: a thread that trims may be about to hand something over.
+  int none = 0;
+  if (!to_project_.compare_exchange_strong(none, 1, std::memory_order_acquire)) return false;
+  const std::lock_guard lock{projecting_};
+  write();
+  to_project_.fetch_sub(1, std::memory_order_release);
+  return true;
+}
+
 void JournalStack::start_scrub(int64_t bytes_per_second, Millis interval, bool reads_journal) {
   ScrubOptions options{.name = options_.name,
                        .journal = options_.journal.get(),
@@ -57,7 +77,7 @@ void JournalStack::start_scrub(int64_t bytes_per_second, Millis interval, bool r
 
 Result<Projections::Trimmed> JournalStack::trim_projection(const Projections::Expired& expired) {
   const auto trimmed = std::make_shared<std::promise<Result<Projections::Trimmed>>>();
-  projector_.post([this, expired, trimmed] { trimmed->set_value(projections_->trim_some(expired)); });
+  project([this, expired, trimmed] { trimmed->set_value(projections_->trim_some(expired)); });
   return trimmed->get_future().get();
 }
 

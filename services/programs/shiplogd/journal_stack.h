@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "events/base/random.h"
@@ -47,11 +49,15 @@ class JournalStack {
 
  private:
   explicit JournalStack(Options options);
+  void project(std::function<void()> write);
+  bool project_here(const std::function<void()>& write);
 
   Options options_;
   std::unique_ptr<Projections> projections_;
   Restored restored_;
-  Workers projector_{1};  // of the fold thread's work a fifth: the other side of two batches under way
+  std::mutex projecting_;           // one thread at a time writes the projection
+  std::atomic<int> to_project_{0};  // what the projector was given, or is written by the executor
+  Workers projector_{1};            // of the fold thread's work a fifth: the other side of two batches under way
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<api::Store> store_;
   std::unique_ptr<TailThread> tail_;

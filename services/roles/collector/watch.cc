@@ -39,11 +39,27 @@ constexpr double kStatusPerSecond = 1024.0 * 1024;
 constexpr Millis kSettled{5000};
 
 /// What the member's own controllers and server do not touch between two writes of ours.
-Hash128 content_of(Value object) {
-  object.erase("status");
-  Value& metadata = object.edit("metadata");
-  for (const char* field : {"resourceVersion", "generation", "managedFields"}) metadata.erase(field);
-  return siphash128(to_json(object));
+Hash128 content_of(const Value& object) {
+  std::string text;
+  const auto add = [&](std::string_view key, const Value& value) {
+    text.append(key).push_back('\0');  // no key of JSON is that character
+    append_json(value, text);
+  };
+  for (const auto& [key, value] : object.members()) {
+    const std::string_view name = key.as_string();
+    if (name == "status") continue;
+    if (name != "metadata") {
+      add(name, value);
+      continue;
+    }
+    text.push_back('\0');  // what follows is metadata
+    for (const auto& [inner, content] : value.members()) {
+      const std::string_view field = inner.as_string();
+      if (field != "resourceVersion" && field != "generation" && field != "managedFields") add(field, content);
+    }
+    text.push_back('\0');
+  }
+  return siphash128(text);
 }
 
 /// Not longer ago than that. A time far ahead is of another process's clock: nothing is known of when it was.

@@ -343,6 +343,8 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
     request.path = std::move(request_path);
     request.body = std::move(body);
     request.trace = task_->trace();
+    // Of a write only a refusal is read; what the object has become, the collector sees.
+    request.only_errors = request.method != "GET";
     members_.request(cluster_, std::move(request),
                      [self = shared_from_this(), then, method](Result<MemberResponse> response) {
                        self->count(method, response);
