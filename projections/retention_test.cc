@@ -130,10 +130,9 @@ TEST(ProjectionMigration, AFileWithOtherObjectsThanItRecordedIsRefused) {
   must(fleet.projections().snapshot(old));
   {
     auto connection = must(store::open_writer(old));
-    must(
-        connection->execute("UPDATE version SET json = replace(" + store::version_json("version") +
-                            ", 'text', 'test'); "
-                            "UPDATE checkpoint SET fingerprint = 'older'"));
+    must(connection->execute("UPDATE version SET json = replace(" + store::version_json("version") +
+                             ", 'text', 'test'); "
+                             "UPDATE checkpoint SET fingerprint = 'older'"));
   }
   const std::string path = fleet.folder.file("p.db");
   EXPECT_EQ(Projections::migrate(old, path).error().code, ErrorCode::kCorrupt);

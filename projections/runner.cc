@@ -95,7 +95,8 @@ Result<Objects> parse_all(std::vector<Unread> rows) {
 
 // A live object without a version would be omitted, which the state hash detects.
 const std::string kLiveObjects =
-    "SELECT t.name, o.ns, o.name, " + store::version_json("v") + " FROM object o CROSS JOIN type t ON t.id = o.type "
+    "SELECT t.name, o.ns, o.name, " + store::version_json("v") +
+    " FROM object o CROSS JOIN type t ON t.id = o.type "
     "CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version WHERE object = o.id) WHERE o.live";
 
 /// The sum of the hashes of all objects, which is what a checkpoint records.

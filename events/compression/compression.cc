@@ -11,8 +11,8 @@
 namespace shiplog {
 namespace {
 
-// With a dictionary of 64 KiB the third level takes 2 us for an entry, the sixth 11 us for 5 % less. Against a text that
-// is nearly the same the first does as well as any.
+// With a dictionary of 64 KiB the third level takes 2 us for an entry, the sixth 11 us for 5 % less. Against a text
+// that is nearly the same the first does as well as any.
 constexpr int kLevel = 3;
 constexpr int kLevelAgainst = 1;
 

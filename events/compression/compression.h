@@ -11,8 +11,8 @@
 // The only place that knows zstd. Journal and projection use it.
 namespace shiplog {
 
-/// The number of the dictionary that compress() uses; it is stored with what was compressed. A dictionary never changes:
-/// a better one gets the next number, and those before it are kept for what they have compressed.
+/// The number of the dictionary that compress() uses; it is stored with what was compressed. A dictionary never
+/// changes: a better one gets the next number, and those before it are kept for what they have compressed.
 inline constexpr uint32_t kNewestDictionary = 1;
 
 /// Compresses texts of some kilobytes, one by one. Threads: one at a time.
@@ -29,8 +29,8 @@ class Compressor {
   /// As the difference to another text, which is needed to read it. The result is valid until the next call.
   std::optional<std::string_view> compress_against(std::string_view bytes, std::string_view base);
 
-  // What was compressed; valid until the next call. Error: kCorrupt, these bytes are not what was made of at most `most`
-  // bytes, or there is no such dictionary in this build.
+  // What was compressed; valid until the next call. Error: kCorrupt, these bytes are not what was made of at most
+  // `most` bytes, or there is no such dictionary in this build.
   Result<std::string_view> decompress(std::string_view packed, uint32_t dictionary, size_t most);
   Result<std::string_view> decompress_against(std::string_view packed, std::string_view base, size_t most);
 

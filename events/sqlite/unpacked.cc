@@ -45,8 +45,7 @@ Result<std::string_view> difference(Unpacking& unpacking, sqlite3_value* value, 
 
 void unpacked(sqlite3_context* context, int count, sqlite3_value** values) {
   auto& unpacking = *static_cast<Unpacking*>(sqlite3_user_data(context));
-  const auto text =
-      count == 1 ? alone(unpacking.compressor, values[0]) : difference(unpacking, values[0], values[1]);
+  const auto text = count == 1 ? alone(unpacking.compressor, values[0]) : difference(unpacking, values[0], values[1]);
   if (text) {
     return sqlite3_result_text64(context, text.value().data(), text.value().size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   }
@@ -79,9 +78,9 @@ PackedText TextPacker::pack_against(std::string_view text, std::string_view base
 void add_unpacked(sqlite3* database) {
   constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
   for (const int count : {1, 2}) {
-    const int code = sqlite3_create_function_v2(
-        database, "unpacked", count, kFlags, new Unpacking, unpacked, nullptr, nullptr,
-        [](void* unpacking) { delete static_cast<Unpacking*>(unpacking); });
+    const int code =
+        sqlite3_create_function_v2(database, "unpacked", count, kFlags, new Unpacking, unpacked, nullptr, nullptr,
+                                   [](void* unpacking) { delete static_cast<Unpacking*>(unpacking); });
     SHIPLOG_CHECK(code == SQLITE_OK, "SQLite takes the function");
   }
 }

@@ -39,8 +39,7 @@ int64_t checksum_of(const StoredVersion& version, const PackedVersion& packed) {
   for (const int64_t number : {version.revision, version.object, version.type}) sum.add(number);
   sum.add(version.ns);
   sum.add(version.name);
-  for (const int64_t number :
-       {version.operation, version.offset, version.event_index, version.previous, packed.base}) {
+  for (const int64_t number : {version.operation, version.offset, version.event_index, version.previous, packed.base}) {
     sum.add(number);
   }
   packed.json.compressed ? sum.add_blob(packed.json.bytes) : sum.add(packed.json.bytes);
@@ -95,7 +94,8 @@ Result<bool> replace_version(sqlite::Connection& connection, const StoredVersion
   if (connection.changed() == 0) return false;
   SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
   sqlite::TextPacker packer;
-  SHIPLOG_TRY(const PackedVersion packed, pack_again(connection, packer, version.revision, version.object, version.json));
+  SHIPLOG_TRY(const PackedVersion packed,
+              pack_again(connection, packer, version.revision, version.object, version.json));
   SHIPLOG_TRY(run(insert, version, packed));
   return true;
 }
@@ -123,8 +123,8 @@ Result<std::pair<int64_t, int64_t>> bound_of(sqlite::Connection& connection) {
   return std::pair{held.integer(0), held.is_null(1) ? 0 : held.integer(1)};
 }
 
-/// Deletes the bases among those of deleted versions to which no version refers any more. The versions of an object refer
-/// to its bases in their order: if the oldest one behind a base refers to another, all do.
+/// Deletes the bases among those of deleted versions to which no version refers any more. The versions of an object
+/// refer to its bases in their order: if the oldest one behind a base refers to another, all do.
 Result<void> delete_bases(sqlite::Connection& connection) {
   SHIPLOG_TRY(auto forget, connection.prepare(
                                "DELETE FROM version_base WHERE id IN (SELECT d.base FROM doomed_base d WHERE d.base IS "

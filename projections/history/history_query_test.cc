@@ -236,8 +236,8 @@ TEST(HistoryQuery, ADamagedPreviousVersionIsAnErrorOfTheChangeThatShowsIt) {
   const Revision created = fleet.create(key, "one").changes.at(0).revision;
   fleet.update(key, "two");
   must(must(store::open_writer(fleet.path()))
-           ->execute("UPDATE version SET json = replace(" + store::version_json("version") + ", 'one', 'eno') WHERE revision = " +
-                     std::to_string(created.value)));
+           ->execute("UPDATE version SET json = replace(" + store::version_json("version") +
+                     ", 'one', 'eno') WHERE revision = " + std::to_string(created.value)));
   Reader reader = fleet.reader();
   const View view = must(reader.view());
   const HistoryQuery history{view};

@@ -9,8 +9,8 @@
 
 namespace shiplog {
 
-/// A row of the table `version`, as its schema describes it, with its JSON as it was written. The texts belong to the row
-/// that it was read from.
+/// A row of the table `version`, as its schema describes it, with its JSON as it was written. The texts belong to the
+/// row that it was read from.
 struct StoredVersion {
   int64_t revision = 0, object = 0, type = 0;
   std::string_view ns, name;

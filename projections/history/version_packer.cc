@@ -9,8 +9,8 @@ namespace {
 
 /// Bases in memory: of some thousand objects, those that change.
 constexpr size_t kMostBytes = size_t{8} << 20;
-// A difference of half of what the base takes is the time for the next base: with less, bases are most of what is stored;
-// with more, differences are.
+// A difference of half of what the base takes is the time for the next base: with less, bases are most of what is
+// stored; with more, differences are.
 constexpr size_t kLargeDifference = 2;
 // Smaller ones are not worth a base.
 constexpr size_t kSmallDifference = 64;
@@ -85,13 +85,13 @@ void VersionPacker::forget() {
 Result<PackedVersion> pack_again(sqlite::Connection& connection, sqlite::TextPacker& packer, int64_t revision,
                                  int64_t object, std::string_view json) {
   // The base that this version began, or that of the version before, or, if that is deleted, of the one behind.
-  SHIPLOG_TRY(auto row,
-              connection.prepare("SELECT b.id, unpacked(b.json) FROM version_base b WHERE b.id = coalesce((SELECT id "
-                                 "FROM version_base WHERE id = ?1), (SELECT v.base FROM version v WHERE v.object = ?2 "
-                                 "AND v.revision < ?1 ORDER BY v.revision DESC LIMIT 1), (SELECT v.base FROM version v "
-                                 "WHERE v.object = ?2 AND v.revision > ?1 AND v.base < ?1 ORDER BY v.revision LIMIT 1)) "
-                                 "AND b.object = ?2 AND b.crc = " +
-                                 store::version_base_table().checksum("b")));
+  SHIPLOG_TRY(auto row, connection.prepare(
+                            "SELECT b.id, unpacked(b.json) FROM version_base b WHERE b.id = coalesce((SELECT id "
+                            "FROM version_base WHERE id = ?1), (SELECT v.base FROM version v WHERE v.object = ?2 "
+                            "AND v.revision < ?1 ORDER BY v.revision DESC LIMIT 1), (SELECT v.base FROM version v "
+                            "WHERE v.object = ?2 AND v.revision > ?1 AND v.base < ?1 ORDER BY v.revision LIMIT 1)) "
+                            "AND b.object = ?2 AND b.crc = " +
+                            store::version_base_table().checksum("b")));
   row.bind_all(revision, object);
   SHIPLOG_TRY(const bool found, row.next());
   if (!found) return PackedVersion{0, {json, false}};

@@ -101,8 +101,9 @@ TEST(VersionPacker, BasesGoWithTheLastVersionThatRefersToThem) {
 }
 
 TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnother) {
-  for (const char* damage : {"DELETE FROM version_base WHERE object = ", "UPDATE version_base SET json = json || 'x' "
-                                                                         "WHERE object = "}) {
+  for (const char* damage : {"DELETE FROM version_base WHERE object = ",
+                             "UPDATE version_base SET json = json || 'x' "
+                             "WHERE object = "}) {
     TestFleet fleet;
     fleet.create(kMap, text(1, 900));
     fleet.update(kMap, text(1, 900) + ".");

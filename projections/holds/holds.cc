@@ -92,7 +92,8 @@ Result<Holds> read_holds(sqlite::Connection& connection) {
   removed.bind(1, kType);
   SHIPLOG_TRY([[maybe_unused]] const bool counted, removed.next());
   if (removed.integer(0) > 0) holds.which = std::to_string(removed.integer(0));
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT " + store::version_json("v") + " FROM object o CROSS JOIN version v ON v.revision = "
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT " + store::version_json("v") +
+                                           " FROM object o CROSS JOIN version v ON v.revision = "
                                            "(SELECT max(revision) FROM version WHERE object = o.id) WHERE o.live AND "
                                            "o.type = (SELECT id FROM type WHERE name = ?)"));
   row.bind(1, kType);

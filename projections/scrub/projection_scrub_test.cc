@@ -376,12 +376,13 @@ TEST_F(ProjectionScrub, ABitOfATextInTheFileIsNeverServed) {
   std::ifstream file{copy, std::ios::binary};
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
   size_t flips = 0, compressed = 0;
-  std::vector<std::string> texts{"carol",  "producer",  "request-1", "bound",            "decide",
-                                 "Forbidden", "not you", "v2",        "4bf92f3577b34da6", "web-deployment"};
+  std::vector<std::string> texts{"carol",   "producer", "request-1",        "bound",         "decide", "Forbidden",
+                                 "not you", "v2",       "4bf92f3577b34da6", "web-deployment"};
   {
     auto connection = must(store::open_reader(fleet_.path()));
-    auto row = must(connection->prepare("SELECT json FROM version WHERE length(json) > 0 UNION SELECT json FROM "
-                                        "version_base UNION SELECT explanation FROM decision"));
+    auto row =
+        must(connection->prepare("SELECT json FROM version WHERE length(json) > 0 UNION SELECT json FROM "
+                                 "version_base UNION SELECT explanation FROM decision"));
     for (; must(row.next()); ++compressed) texts.emplace_back(row.blob(0));
   }
   EXPECT_GT(compressed, 10U);

@@ -141,7 +141,8 @@ Result<void> ProjectionRepair::Impl::prepare(const ProjectionDamage& damage) {
   return ok();
 }
 
-Result<void> ProjectionRepair::Impl::write_version(const FoldedEntry& folded, size_t index, bool itself, bool its_base) {
+Result<void> ProjectionRepair::Impl::write_version(const FoldedEntry& folded, size_t index, bool itself,
+                                                   bool its_base) {
   const ObjectKey& key = folded.folded.changes[index].object;
   SHIPLOG_TRY(const int64_t type, types.id(key.type));
   static const std::string kFind =
@@ -364,8 +365,8 @@ Result<ProjectionRepair> ProjectionRepair::open(const std::string& projection, c
 }
 
 bool ProjectionRepair::needs_journal() const {
-  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->bases.empty() || !impl_->entries.empty() || !impl_->unfound.empty() ||
-         !impl_->actors.empty() || !impl_->decided.empty() || !impl_->type_names.empty();
+  return !impl_->leaves.empty() || !impl_->versions.empty() || !impl_->bases.empty() || !impl_->entries.empty() ||
+         !impl_->unfound.empty() || !impl_->actors.empty() || !impl_->decided.empty() || !impl_->type_names.empty();
 }
 
 Result<void> ProjectionRepair::take(Offset offset, const Entry& entry, const Folded& folded,
@@ -377,7 +378,8 @@ Result<void> ProjectionRepair::take(Offset offset, const Entry& entry, const Fol
     }
   }
   const auto damaged_change = [&](const Change& change) {
-    return impl_->versions.contains(change.revision) || impl_->bases.contains(change.revision) || impl_->type_names.contains(change.revision);
+    return impl_->versions.contains(change.revision) || impl_->bases.contains(change.revision) ||
+           impl_->type_names.contains(change.revision);
   };
   if (!impl_->entries.contains(offset.value) && !impl_->unfound.contains(offset.value) &&
       !impl_->actors.contains(offset.value) && !impl_->decided.contains(offset.value) &&

@@ -124,6 +124,7 @@ const HostileStatement kAttacks[] = {
     {"SELECT randomblob(1000000000)", kNoFunction},
     {"SELECT zeroblob(1000000000)", kNoFunction},
     {"SELECT checksum('x')", kNoFunction},
+    {"SELECT unpacked(x'01')", kNoFunction},
     {"SELECT intact('entry', 1, 2)", kNoFunction},
     {"SELECT without_secrets('', '{}')", kNoFunction},
     {"SELECT last_insert_rowid()", kNoFunction},

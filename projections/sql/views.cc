@@ -163,30 +163,37 @@ SqlView changes() {
           "AS operation, t.name AS type, v.ns AS namespace, v.name AS name, v.previous AS previous, a.user AS user, "
           "a.service AS service, e.verb AS verb, CASE WHEN v.event_index >= 0 THEN json_extract(e.events, '$[' || "
           "v.event_index || '][5]') END AS summary, e.cause_revision AS cause_revision, " +
-          kTrace + ", without_secrets(t.name, " + store::version_json("v") + ") AS manifest FROM entry e JOIN version v ON " + kVersionsOfEntry +
+          kTrace + ", without_secrets(t.name, " + store::version_json("v") +
+          ") AS manifest FROM entry e JOIN version v ON " + kVersionsOfEntry +
           " JOIN actor a ON a.id = e.actor JOIN type t ON t.id = +v.type WHERE " + intact_entry() + " AND " +
           intact_version("v") + " AND " + store::type_table().intact("t")};
 }
 
 SqlView objects() {
-  return {"objects",
-          "one row for each object that there is now",
-          {kTypeColumn,
-           kNamespaceColumn,
-           kNameColumn,
-           {"uid", kText, "metadata.uid"},
-           {"revision", kInteger, "resourceVersion"},
-           {"created", kText, "metadata.creationTimestamp"},
-           {"changed", kText, "when its latest version was made, UTC"},
-           {"changed_ms", kInteger, "the same in milliseconds since 1970"},
-           {"manifest", kText, "the object as JSON, without payloads of Secrets"}},
-          "SELECT t.name AS type, o.ns AS namespace, o.name AS name, json_extract(" + store::version_json("v") + ", '$.metadata.uid') AS uid, "
-          "v.revision AS revision, json_extract(" + store::version_json("v") + ", '$.metadata.creationTimestamp') AS created, utc(e.time) AS "
-          "changed, e.time AS changed_ms, without_secrets(t.name, " + store::version_json("v") + ") AS manifest FROM type t CROSS JOIN object o "
+  return {
+      "objects",
+      "one row for each object that there is now",
+      {kTypeColumn,
+       kNamespaceColumn,
+       kNameColumn,
+       {"uid", kText, "metadata.uid"},
+       {"revision", kInteger, "resourceVersion"},
+       {"created", kText, "metadata.creationTimestamp"},
+       {"changed", kText, "when its latest version was made, UTC"},
+       {"changed_ms", kInteger, "the same in milliseconds since 1970"},
+       {"manifest", kText, "the object as JSON, without payloads of Secrets"}},
+      "SELECT t.name AS type, o.ns AS namespace, o.name AS name, json_extract(" + store::version_json("v") +
+          ", '$.metadata.uid') AS uid, "
+          "v.revision AS revision, json_extract(" +
+          store::version_json("v") +
+          ", '$.metadata.creationTimestamp') AS created, utc(e.time) AS "
+          "changed, e.time AS changed_ms, without_secrets(t.name, " +
+          store::version_json("v") +
+          ") AS manifest FROM type t CROSS JOIN object o "
           "ON o.type = t.id CROSS JOIN version v ON v.revision = (SELECT max(n.revision) FROM version n WHERE n.object "
           "= o.id) CROSS JOIN entry e ON e.offset = v.offset WHERE " +
-              store::type_table().intact("t") + " AND " + store::object_table().intact("o") + " AND o.live AND " +
-              intact_version("v") + " AND " + store::entry_table().intact("e")};
+          store::type_table().intact("t") + " AND " + store::object_table().intact("o") + " AND o.live AND " +
+          intact_version("v") + " AND " + store::entry_table().intact("e")};
 }
 
 SqlView touches() {
@@ -252,10 +259,11 @@ SqlView placements() {
                      {"cause_revision", kInteger, "revision of the entry that caused it; 0: none"},
                      {"revision", kInteger, "of the binding afterwards"},
                      kTraceColumn}),
-          "SELECT " + kTime +
-              "t.name AS type, d.ns AS namespace, d.name AS name, d.summary AS placed, json_extract(" +
-              store::version_json("v") + ", '$.spec.clusters') AS clusters, (SELECT sum(json_extract(c.value, '$.replicas')) FROM json_each(" +
-              store::version_json("v") + ", "
+          "SELECT " + kTime + "t.name AS type, d.ns AS namespace, d.name AS name, d.summary AS placed, json_extract(" +
+              store::version_json("v") +
+              ", '$.spec.clusters') AS clusters, (SELECT sum(json_extract(c.value, '$.replicas')) FROM json_each(" +
+              store::version_json("v") +
+              ", "
               "'$.spec.clusters') c) AS replicas, e.as_of AS as_of, e.cause_revision AS cause_revision, v.revision AS "
               "revision, " +
               kTrace + kDecisionsOfEntry + " JOIN type t ON t.id = d.type" + kBindingAfter + " WHERE " +
@@ -300,8 +308,8 @@ SqlView evictions() {
           "json_extract(k.value, '$.message') AS message, json_extract(k.value, '$.replicas') AS replicas, utc(" +
           ended_ms + ") AS ended, " + ended_ms +
           " AS ended_ms, v.revision AS revision, e.cause_revision AS cause_revision, " + kTrace + kDecisionsOfEntry +
-          " JOIN type t ON t.id = d.type" + kBindingAfter +
-          " JOIN json_each(" + store::version_json("v") + ", '$.spec.gracefulEvictionTasks') k WHERE " + store::entry_table().intact("e") +
+          " JOIN type t ON t.id = d.type" + kBindingAfter + " JOIN json_each(" + store::version_json("v") +
+          ", '$.spec.gracefulEvictionTasks') k WHERE " + store::entry_table().intact("e") +
           " AND e.refusal IS NULL AND NOT e.duplicate AND e.families & 8 != 0 AND " +
           store::decision_table().intact("d") + " AND +d.kind = 'EvictionStarted' AND " +
           store::type_table().intact("t") + " AND " + intact_version("v") +

@@ -73,20 +73,25 @@ const CheckedTable& version_base_table() {
 
 // A number in the place of a base that is not there is an error of unpacked().
 std::string version_json(const std::string& alias) {
-  return "unpacked(" + alias + ".json, CASE " + alias + ".base WHEN 0 THEN 0 ELSE coalesce((SELECT b.json FROM version_base b " +
-         "WHERE b.id = " + alias + ".base AND " + version_base_table().intact("b") + "), 0) END)";
+  return "unpacked(" + alias + ".json, CASE " + alias +
+         ".base WHEN 0 THEN 0 ELSE coalesce((SELECT b.json FROM version_base b " + "WHERE b.id = " + alias +
+         ".base AND " + version_base_table().intact("b") + "), 0) END)";
 }
 
 const CheckedTable& version_table() {
   static const CheckedTable kTable{
       .name = "version",
-      .columns = {"revision", "object", "type", "ns", "name", "operation", "offset", "event_index", "previous", "base", "json"},
+      .columns = {"revision", "object", "type", "ns", "name", "operation", "offset", "event_index", "previous", "base",
+                  "json"},
       .key = {"revision"},
       .bulk = "r.json",
       .indexes = {{.name = "version_by_object", .columns = {"object"}},
                   {.name = "version_by_type", .columns = {"type"}}},
-      .meanings = {{"base", ""}, {"json", "CASE WHEN r.base = 0 OR EXISTS (SELECT 1 FROM version_base b WHERE b.id = r.base AND "
-                                             "b.crc = " + version_base_table().checksum("b") + ") THEN " + version_json("r") + " END"}}};
+      .meanings = {{"base", ""},
+                   {"json",
+                    "CASE WHEN r.base = 0 OR EXISTS (SELECT 1 FROM version_base b WHERE b.id = r.base AND "
+                    "b.crc = " +
+                        version_base_table().checksum("b") + ") THEN " + version_json("r") + " END"}}};
   return kTable;
 }
 
@@ -151,10 +156,9 @@ const CheckedTable& tree_node_table() {
 
 std::span<const CheckedTable* const> checked_tables() {
   static const std::array<const CheckedTable*, 12> kTables{
-      &checkpoint_table(), &retention_table(), &type_table(),
-      &actor_table(), &object_table(), &version_base_table(), &version_table(),
-      &entry_table(),      &decision_table(),  &template_revision_table(),
-      &tree_leaf_table(),  &tree_node_table()};
+      &checkpoint_table(), &retention_table(),         &type_table(),      &actor_table(),
+      &object_table(),     &version_base_table(),      &version_table(),   &entry_table(),
+      &decision_table(),   &template_revision_table(), &tree_leaf_table(), &tree_node_table()};
   return kTables;
 }
 

@@ -22,6 +22,7 @@
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "projections/runner.h"
+#include "projections/store/checked_table.h"
 #include "projections/store/open.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/recorded_fleet.h"
@@ -109,7 +110,8 @@ void sizes(Figures& figures, const std::string& path, size_t deployments) {
   const double explanations = number(*connection, "SELECT sum(length(unpacked(explanation))) FROM decision");
   figures.value("machine", "changes", changes, "");
   figures.value("machine", "  JSON of the object, on average", json / changes, "bytes");
-  figures.value("history", "stored for each change, with indexes", bytes_of(*connection, "version") / changes, "bytes");
+  figures.value("history", "stored for each change, with indexes",
+                (bytes_of(*connection, "version") + bytes_of(*connection, "version_base")) / changes, "bytes");
   figures.value("machine", "decisions", decisions, "");
   figures.value("machine", "  JSON of the explanation, on average", explanations / decisions, "bytes");
   figures.value("history", "stored for each decision with its explanation",

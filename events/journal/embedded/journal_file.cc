@@ -385,8 +385,8 @@ Result<void> FileWriter::check_in_place() {
   return ok();
 }
 
-// In a transaction. What is compressed is read again before it is stored: of a record that does not come back there would
-// be no other copy.
+// In a transaction. What is compressed is read again before it is stored: of a record that does not come back there
+// would be no other copy.
 Result<void> FileWriter::insert(int64_t offset, std::string_view bytes) {
   int64_t check = checksum(offset, bytes);
   std::string_view stored = bytes;

@@ -30,9 +30,10 @@ struct Bounds {
 /// `first`: the offset of its first record.
 Result<void> prepare_file(const std::string& path, bool create, int64_t first = 0);
 
-/// Makes a file of the first format one of the present format, in which records are compressed, if no connection of this
-/// or another process has it open: a process of an older build that is running would take a compressed record for a
-/// damaged one. Otherwise the file stays as it is, and so do the records that are appended to it. Error: kIo, kCorrupt.
+/// Makes a file of the first format one of the present format, in which records are compressed, if no connection of
+/// this or another process has it open: a process of an older build that is running would take a compressed record for
+/// a damaged one. Otherwise the file stays as it is, and so do the records that are appended to it. Error: kIo,
+/// kCorrupt.
 Result<void> upgrade_format(const std::string& path);
 
 /// The identity of the file with this name: device and inode; nullopt: none.
@@ -53,8 +54,8 @@ class FileReader {
   Result<std::vector<JournalRecord>> read(int64_t position, size_t max_records);
 
  private:
-  FileReader(std::string path, bool compresses, std::unique_ptr<sqlite::Connection> connection, sqlite::Statement bounds,
-             sqlite::Statement records)
+  FileReader(std::string path, bool compresses, std::unique_ptr<sqlite::Connection> connection,
+             sqlite::Statement bounds, sqlite::Statement records)
       : path_(std::move(path)),
         compresses_(compresses),
         connection_(std::move(connection)),
@@ -106,7 +107,7 @@ class FileWriter {
 
   std::string path_;
   std::optional<Compressor> compressor_;  // nullopt: records are stored as they are
-  FileIdentity file_, wal_;  // the files that were opened; nullopt: not known yet
+  FileIdentity file_, wal_;               // the files that were opened; nullopt: not known yet
   std::unique_ptr<sqlite::Connection> connection_;
   sqlite::Statement read_bounds_;
   sqlite::Statement set_bounds_;

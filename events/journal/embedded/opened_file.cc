@@ -51,8 +51,7 @@ Result<OpenedFile> open_journal_file(const std::string& path, const SqliteJourna
     SHIPLOG_TRY(upgrade_format(path));
     SHIPLOG_TRY(reader, FileReader::open(path, options.busy_timeout));
   }
-  auto writer =
-      FileWriter::open(path, reader.compresses(), options.busy_timeout, options.killed_frozen_writer);
+  auto writer = FileWriter::open(path, reader.compresses(), options.busy_timeout, options.killed_frozen_writer);
   if (!writer && writer.error().code != ErrorCode::kCorrupt) return std::move(writer).error();
   return OpenedFile{std::move(writer), std::nullopt, bounds.next, std::move(reader)};
 }

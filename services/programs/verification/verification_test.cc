@@ -168,7 +168,8 @@ TEST_F(VerificationTest, ForgedRowsOfAProjectionAreNamed) {
     std::string sql, key;
   };
   const std::vector<Forged> all = {
-      {&store::version_table(), "UPDATE version SET json = replace(" + store::version_json("version") + ", 'second', 'third') WHERE " +
+      {&store::version_table(),
+       "UPDATE version SET json = replace(" + store::version_json("version") + ", 'second', 'third') WHERE " +
            store::version_json("version") + " LIKE '%second%'",
        ""},
       {&store::entry_table(), "UPDATE entry SET refusal = NULL, reason = NULL WHERE refusal IS NOT NULL", ""},
