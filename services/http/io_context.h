@@ -41,7 +41,7 @@ struct IoThreads::Impl {
   std::atomic<size_t> turn{0};
   std::vector<std::thread> threads;
   std::mutex stop_mutex;  // held by stop()
-  std::mutex mutex;     // of `running`
+  std::mutex mutex;       // of the three below
   std::condition_variable finished;
   size_t running;  // threads that have work left
   size_t serving;  // threads that still run handlers

@@ -71,7 +71,12 @@ class JournalFleet {
   std::shared_ptr<Journal> journal_ = make_memory_journal();
   SeededRandom random_{3};
   ThreadLoop loop_;
-  Replica replica_{{"journal", journal_.get(), &loop_, &random_, projections_.get(), {}, true}};
+  Replica replica_{{.name = "journal",
+                    .journal = journal_.get(),
+                    .executor = &loop_,
+                    .random = &random_,
+                    .projections = projections_.get(),
+                    .tree = true}};
   std::unique_ptr<TailThread> tail_;
 
  private:

@@ -62,8 +62,8 @@ class Verifier {
     }
   }
 
-  /// A fold version was activated. That changes no object, so two states have this revision: a decision that is appended
-  /// later and differs on the first one was computed from the second.
+  /// A fold version was activated. That changes no object, so two states have this revision: a decision that is
+  /// appended later and differs on the first one was computed from the second.
   void at_activation(const State& state, ReplayWindow& window) const {
     window.for_each_decided([&](CheckedRecord& checked) {
       if (checked.record.entry.as_of != state.revision() || !difference_of(checked.record, *checked.again)) return;
@@ -85,7 +85,8 @@ class Verifier {
     while (true) {
       for (; next != late_.end() && next->entry.as_of <= state.revision(); ++next) {
         ++result_.decisions;
-        if (auto difference = difference_of(*next, run_again(state, *next))) differing.emplace_back(&*next, *difference);
+        if (auto difference = difference_of(*next, run_again(state, *next)))
+          differing.emplace_back(&*next, *difference);
       }
       if (next == late_.end() && differing.empty()) return ok();
       SHIPLOG_TRY(const auto record, records());
