@@ -100,7 +100,7 @@ class ScaledFleet {
     for (std::string line; std::getline(metrics, line);) {
       if (line.starts_with('#')) continue;
       const double value = std::strtod(line.c_str() + line.rfind(' ') + 1, nullptr);
-      const bool record = line.find("journal=\"record\"") != std::string::npos;
+      const bool record = line.find("journal=\"journal\"") != std::string::npos;
       if (record && line.starts_with("shiplog_journal_entries_total")) {
         counters.entries += value;
         if (line.find("family=\"cluster\"") != std::string::npos) counters.cluster_entries += value;

@@ -112,6 +112,10 @@ HttpResponse LightMember::answer(const HttpRequest& request, const Target& targe
     if (!parsed) return failure(400, "BadRequest", parsed.error().message);
     body = std::move(parsed).value();
   }
+  if (request.method == "POST" && target.subresource == "token") {  // there is one token for all accounts
+    body.set("status", Value::object({{"token", options_.token}, {"expirationTimestamp", "2099-01-01T00:00:00Z"}}));
+    return json_response(201, to_json(body));
+  }
   if (request.method == "POST") return create(target, std::move(body));
   const Value* present = find(target.key());
   if (present == nullptr) return failure(404, "NotFound", target.type() + " \"" + target.name + "\" not found");
@@ -241,6 +245,8 @@ HttpResponse LightMember::read(const Target& target) const {
 HttpResponse LightMember::create(const Target& target, Value object) {
   Target made = target;
   made.name = object["metadata"]["name"].str();
+  const std::string prefix = object["metadata"]["generateName"].str();
+  if (made.name.empty() && !prefix.empty()) made.name = prefix + std::to_string(++made_);
   if (made.name.empty()) return failure(422, "Invalid", "metadata.name: Required value");
   if (!made.key().ns.empty() && find({type::kNamespace, "", made.ns}) == nullptr) {
     return failure(404, "NotFound", "namespaces \"" + made.ns + "\" not found");
