@@ -1,6 +1,7 @@
 #include "services/programs/shiplogctl/replay_checks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 

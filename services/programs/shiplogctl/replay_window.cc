@@ -1,6 +1,7 @@
 #include "services/programs/shiplogctl/replay_window.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "events/event.h"

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <queue>
 #include <utility>
