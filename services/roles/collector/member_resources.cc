@@ -33,8 +33,23 @@ Millis list_again_after(const std::string& cluster) {
 
 }  // namespace
 
-MemberResources::MemberResources(Members& members, std::string cluster, std::string route)
-    : members_{members}, cluster_{std::move(cluster)}, route_{std::move(route)} {
+void PageGate::enter(std::function<void()> run) {
+  if (free_ == 0) return waiting_.push_back(std::move(run));
+  --free_;
+  run();
+}
+
+void PageGate::leave() {
+  ++free_;
+  if (waiting_.empty()) return;
+  const auto next = std::move(waiting_.front());
+  waiting_.pop_front();
+  enter(next);
+}
+
+MemberResources::MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster,
+                                 std::string route)
+    : members_{members}, gate_{std::move(gate)}, cluster_{std::move(cluster)}, route_{std::move(route)} {
   const MemberTotals::Limits limits;
   collections_[0] = {.which = Which::kNodes, .path = "/api/v1/nodes", .limit = kPageLimit, .most = limits.nodes};
   collections_[1] = {.which = Which::kPods, .path = "/api/v1/pods", .limit = kPodsAtOnce, .most = limits.pods};
@@ -103,10 +118,14 @@ void MemberResources::list(Collection& collection, const TraceContext& trace, Ut
                  (collection.token.empty() ? "" : "&continue=" + collection.token);
   request.max_response_bytes = kMostPageBytes;
   request.asks_for_less = collection.page_limit > kSmallPageLimit;
-  members_.request(cluster_, std::move(request),
-                   [self = shared_from_this(), &collection, trace, now](const Result<MemberResponse>& page) {
-                     self->take_page(collection, trace, now, page);
-                   });
+  gate_->enter([self = shared_from_this(), &collection, trace, now, request = std::move(request)] {
+    if (self->closed_) return self->gate_->leave();
+    self->members_.request(self->cluster_, request,
+                           [self, &collection, trace, now](const Result<MemberResponse>& page) {
+                             self->gate_->leave();
+                             self->take_page(collection, trace, now, page);
+                           });
+  });
 }
 
 void MemberResources::take_page(Collection& collection, const TraceContext& trace, UtcMillis now,
@@ -198,7 +217,7 @@ std::shared_ptr<MemberResources> FollowedMembers::of(const std::string& cluster,
   std::shared_ptr<MemberResources>& followed = followed_[cluster];
   if (followed == nullptr || followed->route() != route) {
     if (followed != nullptr) followed->close();
-    followed = std::make_shared<MemberResources>(members_, cluster, route);
+    followed = std::make_shared<MemberResources>(members_, gate_, cluster, route);
   }
   return followed;
 }

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +17,19 @@
 
 namespace shiplog::collector {
 
+/// Pages of lists that are read at the same time, of all members together: what they hold is limited for the whole
+/// process, and after a start all members are listed at once. A page takes no longer than its request may.
+class PageGate {
+ public:
+  /// Runs it now, or once others have left.
+  void enter(std::function<void()> run);
+  void leave();
+
+ private:
+  size_t free_ = 16;
+  std::deque<std::function<void()>> waiting_;
+};
+
 /// The nodes and pods of one member: each collection is listed once, page by page, and then watched. Of the objects
 /// only rows are kept (MemberTotals).
 ///
@@ -25,7 +41,7 @@ namespace shiplog::collector {
 class MemberResources : public std::enable_shared_from_this<MemberResources> {
  public:
   /// `route`: where the member is reached; at another one there may be another member.
-  MemberResources(Members& members, std::string cluster, std::string route);
+  MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster, std::string route);
 
   /// `then` is called when the figures are known, or cannot be had at present; if they were known before, within the
   /// call.
@@ -68,6 +84,7 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
   void answer_if_settled();
 
   Members& members_;
+  const std::shared_ptr<PageGate> gate_;
   const std::string cluster_, route_;
   MemberTotals totals_;
   std::array<Collection, 2> collections_;
@@ -85,6 +102,7 @@ class FollowedMembers {
 
  private:
   Members& members_;
+  const std::shared_ptr<PageGate> gate_ = std::make_shared<PageGate>();
   std::map<std::string, std::shared_ptr<MemberResources>> followed_;
 };
 

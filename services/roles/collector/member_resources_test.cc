@@ -249,7 +249,11 @@ std::vector<std::string> course_beside(int hanging) {
   for (int number = 0; number < 10; ++number) ready.insert("ready-" + std::to_string(number));
   all = ready;
   for (int number = 0; number < hanging; ++number) all.insert("hangs-" + std::to_string(number));
-  for (const std::string& name : all) join(name);
+  for (const std::string& name : ready) join(name);
+  stage.run(Millis{20'000});
+  for (const std::string& name : all) {
+    if (!ready.contains(name)) join(name);
+  }
   stage.run(Millis{20'000});
   for (const std::string& name : all) stage.members().member(name).hangs = !ready.contains(name);
   for (const std::string& name : all) place(name);
