@@ -14,6 +14,7 @@
 #include "events/base/base64.h"
 #include "services/http/kubeconfig.h"
 #include "tests/support/fleet.h"
+#include "tests/support/stored_text.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -194,7 +195,7 @@ TEST(AuditFindings, CredentialsAreInNoLogNoOutputAndNoJournal) {
   for (const auto& entry : fs::directory_iterator(fleet.path("plane"))) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("journal.db") || name.starts_with("projection.db")) {
-      places.emplace_back(name, content_of(entry.path()));
+      places.emplace_back(name, stored_text(entry.path()));
     }
   }
   EXPECT_GT(places.size(), 3U);

@@ -6,6 +6,7 @@
 
 #include "events/sqlite/connection.h"
 #include "tests/support/fleet.h"
+#include "tests/support/stored_text.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -144,7 +145,7 @@ TEST_F(LostKeys, SecretsInAWorkStaySealedWhenAClientWritesTheWork) {
   EXPECT_TRUE(eventually(noted));
   EXPECT_EQ(api.get(works + "/" + name).json["spec"]["workload"]["manifests"][0]["data"]["word"].str(), kEncoded);
   for (const char* journal : {"journal.db", "journal.db-wal", "projection.db", "projection.db-wal"}) {
-    EXPECT_EQ(read_file(file(journal)).find(kEncoded), std::string::npos) << journal;
+    EXPECT_EQ(stored_text(file(journal)).find(kEncoded), std::string::npos) << journal;
   }
 }
 

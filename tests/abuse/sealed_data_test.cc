@@ -6,6 +6,7 @@
 
 #include "events/base/base64.h"
 #include "tests/support/fleet.h"
+#include "tests/support/stored_text.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -33,7 +34,7 @@ class SealedData : public ::testing::Test {
       if (entry.is_regular_file()) files.push_back(entry.path().string());
     }
     for (const std::string& file : files) {
-      const std::string bytes = read_file(file);
+      const std::string bytes = file.ends_with(".db") ? stored_text(file) : read_file(file);
       for (const std::string& form : {std::string{kMarker}, encoded}) {
         const size_t position = bytes.find(form);
         if (position == std::string::npos) continue;

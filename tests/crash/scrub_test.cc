@@ -1,8 +1,5 @@
 // Bits that flip in files of a running process: a version of the projection is repaired, a damaged journal is not
 // appended to any more.
-#include <fstream>
-#include <iterator>
-
 #include <gtest/gtest.h>
 
 #include "events/journal/embedded/sqlite_journal.h"
@@ -11,6 +8,7 @@
 #include "projections/store/open.h"
 #include "tests/support/fleet.h"
 #include "tests/support/must.h"
+#include "tests/support/stored_text.h"
 
 namespace shiplog::crash {
 namespace {
@@ -72,14 +70,7 @@ TEST_F(RunningScrub, ADamagedJournalIsNotAppendedTo) {
   fleet_.kill("plane");
   must(open_sqlite_journal(file)).reset();  // moves the write-ahead log into the file
   serve();
-  {
-    std::fstream journal{file, std::ios::in | std::ios::out | std::ios::binary};
-    const std::string bytes(std::istreambuf_iterator<char>(journal), {});
-    const size_t position = bytes.find("text to be damaged");
-    ASSERT_NE(position, std::string::npos);
-    journal.seekp(static_cast<std::streamoff>(position));
-    journal.put('T');
-  }
+  ASSERT_TRUE(e2e::damage_record(file, "text to be damaged"));
   const ApiClient api = fleet_.api();
   EXPECT_TRUE(eventually([&] { return api.get("/readyz").status == 500; })) << fleet_.log_tail("plane");
   const std::string ready = api.get("/readyz").body;

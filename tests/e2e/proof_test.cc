@@ -6,6 +6,7 @@
 
 #include "events/base/json.h"
 #include "tests/support/fleet.h"
+#include "tests/support/stored_text.h"
 
 namespace shiplog::e2e {
 namespace {
@@ -86,14 +87,9 @@ TEST_F(Proofs, WhatWasChangedSinceIsFound) {
   EXPECT_TRUE(other.says("of another fleet")) << other;
   const Ran elsewhere = verify({"--journal=sqlite:" + fleet_.path("other/journal.db"), "--checkpoint=" + kept("now")});
   EXPECT_EQ(elsewhere.code, 1) << elsewhere;
-  // A byte of the journal, whose place is found by what it says.
+  // A byte of a record.
   const std::string file = fleet_.path("plane/journal.db");
-  std::ifstream opened{file, std::ios::binary};
-  std::string bytes{std::istreambuf_iterator<char>{opened}, {}};
-  const size_t at = bytes.find("settings");
-  ASSERT_NE(at, std::string::npos);
-  bytes[at] = 'S';
-  std::ofstream{file, std::ios::binary} << bytes;
+  ASSERT_TRUE(damage_record(file, "settings"));
   const Ran damaged = verify(whole);
   EXPECT_EQ(damaged.code, 1) << damaged;
   EXPECT_TRUE(damaged.says("DIFFERENT the journal, offset ")) << damaged;
