@@ -63,14 +63,14 @@ class ReplayHistory {
   void lease() { write({LeaseTaken{"copier", "host", ++epoch_}}); }
 
   /// Computes a decision now; `write_decision` puts it into the journal, maybe later.
-  template <class Decide = decltype(&copy)>
-  Entry decide(const std::string& name, Decide decide = &copy) {
+  template <class Decides = decltype(&copy)>
+  Entry decide(const std::string& name, Decides decides = &copy) {
     Entry entry;
     entry.time = time();
     entry.request = {"decide", to_string(config_map(name))};
     entry.fence = {"copier", epoch_};
     entry.as_of = state_.revision();
-    auto decision = std::get<Decision>(decide(state_, config_map(name), entry.time).value());
+    auto decision = std::get<Decision>(decides(state_, config_map(name), entry.time).value());
     entry.events = std::move(decision.events);
     entry.expects = std::move(decision.expects);
     return entry;
