@@ -177,13 +177,17 @@ void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Res
   };
   if (!options_.projector) return done(projected(*folded.value(), write_batch()));
   std::optional<Result<void>> written;
-  if (calm && options_.project_here && options_.project_here([&] { written = write_batch(); })) {
+  // The projector may have written the batch before while this one was folded: that is answered first all the same.
+  if (calm && at_projector_ == 0 && options_.project_here && options_.project_here([&] { written = write_batch(); })) {
     return done(projected(*folded.value(), *std::move(written)));
   }
+  ++at_projector_;
   options_.projector([this, alive = alive_, executor = options_.executor, batch = folded.value(),
                       write_batch = std::move(write_batch), done = std::move(done)] {
     executor->post([this, alive, batch, written = write_batch(), done] {
-      if (*alive) done(projected(*batch, written));
+      if (!*alive) return;
+      --at_projector_;
+      done(projected(*batch, written));
     });
   });
 }

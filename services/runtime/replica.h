@@ -150,6 +150,7 @@ class Replica {
   std::multimap<Offset, std::function<void()>> when_folded_;
   std::vector<Observer*> observers_;
   // Of the thread that writes the projection: nothing is written after what could not be, or there would be a hole.
+  size_t at_projector_ = 0;  ///< batches that were handed to the projector and are not answered yet
   std::shared_ptr<bool> projection_broken_ = std::make_shared<bool>(false);
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // callbacks of the journal outlive us
 };

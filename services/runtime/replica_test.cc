@@ -160,6 +160,30 @@ TEST_F(ProjectedReplicaTest, WhatMoreWaitsForIsWrittenElsewhereAndInOrder) {
   EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
 }
 
+TEST_F(ProjectedReplicaTest, ABatchIsNotAnsweredBeforeTheOneThatWasWrittenWhileItWasFolded) {
+  struct WritesWhileFolding : Observer {
+    explicit WritesWhileFolding(std::vector<std::function<void()>>& writes) : handed_over{writes} {}
+    void on_folded(const State&, const DecodedRecord&, const Folded&) override {
+      for (const auto& write : std::exchange(handed_over, {})) write();
+    }
+    std::vector<std::function<void()>>& handed_over;
+  };
+  append(creation(kNamespace));
+  executor.post([] {});
+  deliver(journal.take().bytes);
+  executor.run();
+  ASSERT_EQ(handed_over.size(), 1U);
+  WritesWhileFolding projector{handed_over};
+  replica->add_observer(projector);
+  append(creation({"configmaps", "default", "a"}));
+  deliver(journal.take().bytes);
+  EXPECT_EQ(written_here, 0);
+  while (!handed_over.empty()) std::exchange(handed_over, {}).front()();
+  executor.run();
+  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
+  EXPECT_EQ(replica->next(), Offset{2});
+}
+
 TEST_F(ReplicaTest, ReportsWhatTheFoldRefused) {
   append(creation({"configmaps", "nowhere", "a"}));
   deliver(journal.take().bytes);
