@@ -247,7 +247,11 @@ int run(int argc, char** argv) {
     const Load of_nginx = report(figures, "nginx", *through_nginx, kPath, at_once, seconds);
     compare(figures, "nginx", of_proxy, of_nginx);
   }
-  if (!nginx) std::printf("\nnginx is not installed: compared with the direct connection only\n");
+  if (nginx) {
+    nginx->terminate();  // a killed one would leave its workers behind
+  } else {
+    std::printf("\nnginx is not installed: compared with the direct connection only\n");
+  }
   Figures::heading("watches through the cluster proxy");
   measure_watches(figures, member, plane, process->pid(), watches);
   return 0;
