@@ -31,19 +31,19 @@ size_t end_of_array(std::string_view text, size_t begin) {
   return std::string_view::npos;
 }
 
-struct Span {
+struct TextSpan {
   size_t begin = 0, end = 0;  // equal: there is none
 };
 
 /// The member and one of the commas beside it.
-Span member_at(std::string_view text, size_t key, size_t value) {
+TextSpan member_at(std::string_view text, size_t key, size_t value) {
   const size_t end = end_of_array(text, value);
   if (end == std::string_view::npos || end >= text.size()) return {};
   if (text[end] == ',') return {key, end + 1};
   return {text[key - 1] == ',' ? key - 1 : key, end};
 }
 
-Span managed_fields_in(std::string_view text) {
+TextSpan managed_fields_in(std::string_view text) {
   size_t depth = 0;
   bool in_object = false, in_metadata = false;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -69,7 +69,7 @@ Span managed_fields_in(std::string_view text) {
 }  // namespace
 
 std::string_view without_managed_fields(std::string_view line, std::string& buffer) {
-  const Span removed = managed_fields_in(line);
+  const TextSpan removed = managed_fields_in(line);
   if (removed.begin == removed.end) return line;
   buffer.assign(line.substr(0, removed.begin)).append(line.substr(removed.end));
   return buffer;

@@ -8,12 +8,12 @@
 namespace shiplog::collector {
 namespace {
 
-struct Room {
+struct ClusterRoom {
   ResourceList allocatable, free;
 };
 
-Room room_in(const Value& summary) {
-  Room room{resource_list_from(summary["allocatable"]), resource_list_from(summary["allocatable"])};
+ClusterRoom room_in(const Value& summary) {
+  ClusterRoom room{resource_list_from(summary["allocatable"]), resource_list_from(summary["allocatable"])};
   for (const char* used : {"allocated", "allocating"}) {
     for (const auto& [name, amount] : resource_list_from(summary[used])) {
       if (const auto found = room.free.find(name); found != room.free.end()) found->second = found->second - amount;
@@ -64,8 +64,8 @@ bool significant(const Value& reported, const Value& now, double percent, bool s
   const Value& is = now["resourceSummary"];
   if (was == is) return false;
   if (percent <= 0 || was.is_null() || is.is_null()) return true;
-  const Room before = room_in(was);
-  const Room after = room_in(is);
+  const ClusterRoom before = room_in(was);
+  const ClusterRoom after = room_in(is);
   if (before.allocatable.size() != after.allocatable.size()) return true;
   for (const auto& [name, allocatable] : after.allocatable) {
     const auto known = before.allocatable.find(name);
