@@ -50,7 +50,7 @@ class ManyMembersOverHttps : public ::testing::Test {
     members = std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
                                                                    .executor = &loop,
                                                                    .random = &random,
-                                                                   .io = std::make_shared<IoThreads>(1),
+                                                                   .io = io,
                                                                    .open = {},
                                                                    .user_agent = "test",
                                                                    .denied_networks = nullptr});
@@ -60,6 +60,7 @@ class ManyMembersOverHttps : public ::testing::Test {
       watches.clear();
       members.reset();
     });
+    io->stop();  // what hangs ends now, and calls back
     loop.stop();
     if (many) many->stop(Millis{0});
   }
@@ -106,6 +107,7 @@ class ManyMembersOverHttps : public ::testing::Test {
   ThreadLoop loop;
   SystemRandom random;
   History history;
+  std::shared_ptr<IoThreads> io = std::make_shared<IoThreads>(1);
   std::unique_ptr<member::ManyMembers> many;
   std::unique_ptr<HttpsMembers> members;
   std::vector<std::unique_ptr<MemberWatch>> watches;
