@@ -18,7 +18,6 @@ namespace shiplog {
 namespace {
 
 using given::History;
-using given::json;
 using testing::Awaited;
 
 const ObjectKey kCluster{type::kCluster, "", "m1"};
