@@ -7,6 +7,7 @@
 #include "events/kinds/kinds.h"
 #include "events/state/new_namespace.h"
 #include "events/state/object.h"
+#include "services/api/patch/patch.h"
 #include "services/programs/member/many/light_requests.h"
 
 namespace shiplog::member {
@@ -15,18 +16,6 @@ namespace {
 constexpr const char* kCreated = "2026-01-01T00:00:00Z";
 
 bool served(const Kind& kind) { return !kind.group.ends_with("karmada.io"); }
-
-Value merged(Value target, const Value& patch) {
-  if (!patch.is_object()) return patch;
-  for (const auto& member : patch.members()) {
-    if (member.value.is_null()) {
-      target.erase(member.key());
-    } else {
-      target.set(member.key(), merged(target[member.key()], member.value));
-    }
-  }
-  return target;
-}
 
 bool spec_differs(Value a, Value b) {
   for (const char* field : {"metadata", "status"}) {
@@ -121,7 +110,9 @@ HttpResponse LightMember::answer(const HttpRequest& request, const Target& targe
   if (present == nullptr) return failure(404, "NotFound", target.type() + " \"" + target.name + "\" not found");
   if (request.method == "PUT") return replace(target, std::move(body));
   if (request.method == "PATCH" && request.headers.get("Content-Type").starts_with("application/merge-patch+json")) {
-    return replace(target, merged(*present, body));
+    auto merged = api::apply_merge_patch(*present, body);
+    if (!merged) return failure(400, "BadRequest", merged.error().message);
+    return replace(target, std::move(merged).value());
   }
   if (request.method == "DELETE") return remove(target, body);
   return failure(405, "MethodNotAllowed", request.method + " of this content type is not simulated");
@@ -178,7 +169,9 @@ HttpResponse LightMember::list(const HttpRequest& request, const Target& target)
   const int64_t version = token.empty() ? version_ : number_in(token);
   const size_t from = colon == std::string::npos ? 0 : static_cast<size_t>(number_in(token.substr(colon + 1)));
   if (version < oldest_) return failure(410, "Expired", "The provided continue parameter is too old");
-  const std::string selector = query_of(request, "labelSelector");
+  const auto parsed = api::parse_label_selector(query_of(request, "labelSelector"));
+  if (!parsed) return failure(400, "BadRequest", parsed.error().message);
+  const api::ParsedLabelSelector& selector = parsed.value();
   size_t next = 0;
   // Generated objects have no labels worth selecting.
   const bool none =
@@ -207,15 +200,16 @@ std::string LightMember::list_generated(const Target& target, size_t limit, size
   return items;
 }
 
-std::string LightMember::list_stored(const Target& target, const std::string& selector, size_t limit, size_t from,
-                                     size_t* next) const {
+std::string LightMember::list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit,
+                                     size_t from, size_t* next) const {
   std::string items;
   const auto of_type = objects_.find(target.type());
   if (of_type == objects_.end()) return items;
   size_t index = 0;
   size_t taken = 0;
   for (const auto& [name, object] : of_type->second) {
-    if ((!target.ns.empty() && name.first != target.ns) || !selected(object, selector) || index++ < from) continue;
+    if (!target.ns.empty() && name.first != target.ns) continue;
+    if (!selector.matches(object["metadata"]["labels"]) || index++ < from) continue;
     if (limit > 0 && taken == limit) {
       *next = from + taken;
       break;

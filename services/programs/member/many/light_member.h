@@ -15,6 +15,7 @@
 #include "events/base/ids.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
+#include "services/api/selector/selector.h"
 #include "services/http/server.h"
 #include "services/programs/member/many/generated_objects.h"
 #include "services/runtime/executor.h"
@@ -68,7 +69,8 @@ class LightMember : public std::enable_shared_from_this<LightMember> {
     std::shared_ptr<const Value> before;
   };
   struct Watcher {
-    std::string type, ns, selector;
+    std::string type, ns;
+    api::ParsedLabelSelector selector;
     std::shared_ptr<ResponseWriter> writer;
     std::deque<std::string> lines;
     size_t bytes = 0;
@@ -81,7 +83,7 @@ class LightMember : public std::enable_shared_from_this<LightMember> {
   HttpResponse discover(const std::vector<std::string>& segments) const;
   HttpResponse list(const HttpRequest& request, const Target& target);
   std::string list_generated(const Target& target, size_t limit, size_t from, size_t* next) const;
-  std::string list_stored(const Target& target, const std::string& selector, size_t limit, size_t from,
+  std::string list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit, size_t from,
                           size_t* next) const;
   HttpResponse read(const Target& target) const;
   HttpResponse create(const Target& target, Value object);

@@ -34,18 +34,6 @@ inline std::vector<std::string> split(std::string_view text, char by) {
   return parts;
 }
 
-/// "a=b,c=d" and "a": what control planes ask for.
-inline bool selected(const Value& object, const std::string& selector) {
-  for (const std::string& term : split(selector, ',')) {
-    const size_t equals = term.find('=');
-    const Value* value = object["metadata"]["labels"].find(term.substr(0, equals));
-    if (value == nullptr) return false;
-    if (equals == std::string::npos) continue;
-    if (value->as_string() != std::string_view{term}.substr(term.find_last_of('=') + 1)) return false;
-  }
-  return true;
-}
-
 inline int64_t number_in(std::string_view text) {
   int64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);

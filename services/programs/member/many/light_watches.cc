@@ -37,29 +37,42 @@ std::optional<std::string> LightMember::line_of(const Past& past, const Watcher&
   const Value& object = *past.object;
   if (!watcher.ns.empty() && object["metadata"]["namespace"].as_string() != watcher.ns) return std::nullopt;
   const bool gone = std::string_view{past.event} == "DELETED";
-  const bool is = !gone && selected(object, watcher.selector);
-  const bool was = past.before != nullptr && selected(*past.before, watcher.selector);
+  const bool is = !gone && watcher.selector.matches(object["metadata"]["labels"]);
+  const bool was = past.before != nullptr && watcher.selector.matches((*past.before)["metadata"]["labels"]);
   if (!is && !was) return std::nullopt;
   return event_line(!is ? "DELETED" : was ? "MODIFIED" : "ADDED", to_json(object));
 }
 
 void LightMember::watch(const HttpRequest& request, const Target& target, std::shared_ptr<ResponseWriter> writer) {
+  auto selector = api::parse_label_selector(query_of(request, "labelSelector"));
+  if (!selector) return reply(writer, failure(400, "BadRequest", selector.error().message));
+  const std::string since_text = query_of(request, "resourceVersion");
+  const bool begins_with_state = since_text.empty() || since_text == "0";
+  if (begins_with_state && target.generated()) {
+    return reply(writer,
+                 failure(400, "BadRequest", "a watch of generated objects needs the resourceVersion of a list"));
+  }
   ++requests_;
   writer->start(200, {{"Content-Type", "application/json"}});
   const auto watcher = std::make_shared<Watcher>();
   watcher->type = target.type();
   watcher->ns = target.ns;
-  watcher->selector = query_of(request, "labelSelector");
+  watcher->selector = std::move(selector).value();
   watcher->writer = std::move(writer);
-  const std::string since_text = query_of(request, "resourceVersion");
   const std::lock_guard lock{mutex_};
-  const int64_t since = since_text.empty() ? version_ : number_in(since_text);
+  const int64_t since = begins_with_state ? version_ : number_in(since_text);
   std::erase_if(watchers_, [](const auto& each) { return each->writer->closed(); });
   if (since < oldest_) {
     return send(watcher, event_line("ERROR", R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":)"
                                              R"("Expired","message":"too old resource version","code":410})"));
   }
   watchers_.push_back(watcher);
+  if (const auto of_type = objects_.find(target.type()); begins_with_state && of_type != objects_.end()) {
+    for (const auto& [name, object] : of_type->second) {
+      if (!target.ns.empty() && name.first != target.ns) continue;
+      if (watcher->selector.matches(object["metadata"]["labels"])) send(watcher, event_line("ADDED", to_json(object)));
+    }
+  }
   for (const Past& past : history_) {
     if (past.version <= since) continue;
     if (auto line = line_of(past, *watcher)) send(watcher, *std::move(line));

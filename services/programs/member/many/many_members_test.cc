@@ -151,6 +151,13 @@ TEST_F(ManyMembersOverHttps, WhatIsAppliedIsKeptAndBecomesReady) {
                                    .value()};
   EXPECT_EQ(ask("m1", create).status, 201);
   EXPECT_EQ(ask("m1", create).status, 409);
+  const auto late = watch("m1", "/apis/apps/v1/deployments");  // without a version: it begins with what there is
+  EXPECT_TRUE(testing::eventually([&] { return late->count("ADDED") == 1; }));
+  const auto selected = [&](const std::string& selector) {
+    return get("m1", path + "?labelSelector=" + selector).body["items"].size();
+  };
+  EXPECT_EQ(selected("karmada.io%2Fmanaged%20in%20(yes,true)"), 1U);
+  EXPECT_EQ(selected("karmada.io%2Fmanaged!%3Dtrue"), 0U);
   EXPECT_TRUE(
       testing::eventually([&] { return get("m1", path + "/web").body["status"]["readyReplicas"] == Value{3}; }));
   EXPECT_TRUE(testing::eventually([&] {  // of its creation too, if the watch began later than that
