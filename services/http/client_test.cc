@@ -356,17 +356,20 @@ TEST_F(HttpClientTest, NothingCallsBackOnceItsThreadsHaveStopped) {
     writer->on_close([writer] {});  // kept, never answered
   });
   std::shared_ptr<HttpClient> client = client_for(tls_target(*server));
-  std::atomic<bool> gone = false;
+  std::atomic<bool> begun = false;
+  std::atomic<bool> returned = false;
   std::atomic<int> late = 0;
   const auto stream = client->stream(get("/"), nullptr, nullptr, [&, kept = client](const Result<void>&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{50});
-    if (gone) ++late;
+    begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    returned = true;
   });
   EXPECT_TRUE(eventually([&] { return server->stats().in_flight == 1; }));
   stream->cancel();
+  EXPECT_TRUE(eventually([&] { return begun.load(); }));
   client.reset();
   io->stop();
-  gone = true;
+  EXPECT_TRUE(returned) << "stop() waits for a callback that runs";
   io->post([&] { ++late; });
   io->stop();
   io.reset();
