@@ -139,7 +139,6 @@ class ControlPlane {
       if (aggregation_) aggregation_->stop();
     });
     feed_publisher_.reset();
-    members_io_.reset();
     proxied_members_.clear();
     tunnels_.reset();
     proxy_io_.reset();
@@ -398,12 +397,11 @@ class ControlPlane {
 
   /// What roles reach the outside through: members, interpreter webhooks, scripts in the sandbox.
   void make_adapters() {
-    members_io_ = std::make_shared<IoThreads>(1);
     members_ = std::make_unique<HttpsMembers>(
         HttpsMembers::Options{.state = &record_->replica().state(),
                               .executor = &loop_,
                               .random = &random_,
-                              .io = members_io_,
+                              .io = std::make_shared<IoThreads>(1),
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent,
                               .denied_networks = options_.denied_networks});
@@ -558,7 +556,6 @@ class ControlPlane {
   std::unique_ptr<JournalStack> record_, ephemera_;
   std::unique_ptr<Upkeep> upkeep_;
   std::unique_ptr<Recorder> recorder_;
-  std::shared_ptr<IoThreads> members_io_;
   std::unique_ptr<HttpsMembers> members_;
   std::unique_ptr<MemberTunnels> tunnels_;  ///< of the process that serves the API
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
