@@ -35,7 +35,11 @@ Result<VersionPacker> VersionPacker::create(sqlite::Connection& connection) {
 }
 
 Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std::string_view json) {
-  SHIPLOG_TRY(auto base, base_of(object));
+  // An object has the number of the revision that made it first: that one has no base yet.
+  auto base = bases_.end();
+  if (revision != object) {
+    SHIPLOG_TRY(base, base_of(object));
+  }
   if (base != bases_.end()) {
     const sqlite::PackedText difference = packer_.pack_against(json, base->json);
     const size_t size = difference.bytes.size();

@@ -24,8 +24,6 @@ constexpr Millis kLookAfterWatch{2000};
 constexpr Millis kKindMissing{30'000};
 /// A stream that has died without a word is found out by then.
 constexpr Millis kListAgain{600'000};
-/// How far this replica may be behind the one that dispatches.
-constexpr Millis kLongestLag{60'000};
 constexpr size_t kMostAtOnce = 128;
 /// Objects of one type in one member that a control plane has put there.
 constexpr size_t kMostListed = 200'000;
@@ -35,9 +33,6 @@ constexpr size_t kMostStatus = size_t{512} << 10U;
 /// What one member may make the journal grow by through its objects' statuses; later ones wait and replace each other.
 constexpr double kStatusBurst = 32.0 * 1024 * 1024;
 constexpr double kStatusPerSecond = 1024.0 * 1024;
-/// So long after Applied an object must have been observed; before that its first event may not have arrived yet.
-constexpr Millis kSettled{5000};
-
 /// What the member's own controllers and server do not touch between two writes of ours.
 Hash128 content_of(const Value& object) {
   std::string text;
@@ -62,28 +57,12 @@ Hash128 content_of(const Value& object) {
   return siphash128(text);
 }
 
-/// Not longer ago than that. A time far ahead is of another process's clock: nothing is known of when it was.
-bool within(UtcMillis since, UtcMillis now, Millis span) { return since - now < span && now - since < span; }
-
 std::string_view binding_id(const Value& object) {
   const auto id = label_of(object, label::kBindingId);
   return id.empty() ? label_of(object, label::kClusterBindingId) : id;
 }
 
-/// The status does not state yet whether the member has applied it, and it is not old.
-bool on_its_way(const Value& work, UtcMillis now) {
-  const auto made = parse_rfc3339(work["metadata"]["creationTimestamp"].as_string());
-  return condition_of(work, "Applied").is_null() && made && within(made.value(), now, kLongestLag);
-}
-
 }  // namespace
-
-struct MemberWatches::Watch {
-  std::unique_ptr<MemberWatch> stream;
-  bool ended = false;
-  UtcMillis since;
-  bool doubtful = false;  // its list missed something that may not have been sent yet, or may have vanished before
-};
 
 /// A list under way, page by page.
 struct MemberWatches::Listing {
@@ -191,32 +170,6 @@ void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   if (!own.look_again.empty() || !own.just_applied.empty()) own.inbox->rouse();
 }
 
-/// A write brings an event of the member. Without one nothing was written: the object was as it is wanted already, and
-/// was listed before there was this Work.
-void MemberWatches::doubt_unreported(const State& state, int number, UtcMillis now) {
-  Slot& own = slot(number);
-  for (ObjectKey& work : std::exchange(own.just_applied, {})) own.unreported.emplace_back(now, std::move(work));
-  for (; !own.unreported.empty() && !within(own.unreported.front().first, now, kSettled); own.unreported.pop_front()) {
-    const ObjectKey& work = own.unreported.front().second;
-    const Value& value = state.value_of(work);
-    const Value& manifests = manifests_of(value);
-    if (deleting(value) || !applied(value) || statuses_of(state, work).size() >= manifests.size()) continue;
-    for (const Value& manifest : manifests.items()) {
-      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
-      if (served) doubt(cluster_of_space(work.ns), served->type());
-    }
-  }
-}
-
-/// It was written after all. If that was before the list, what was written had vanished by then.
-void MemberWatches::doubt_unlisted(const ObjectKey& work, const Value& value) {
-  auto& unlisted = slot_of_work(work).unlisted;
-  const auto found = unlisted.find(work);
-  if (found == unlisted.end() || !applied(value)) return;
-  for (const std::string& type : found->second) doubt(cluster_of_space(work.ns), type);
-  unlisted.erase(found);
-}
-
 bool MemberWatches::evicting(const Value& work) const {
   return in_member_ || (!evicting_.empty() && evicting_.contains(std::string{binding_id(work)}));
 }
@@ -255,8 +208,10 @@ void MemberWatches::reconcile_watch(const TaskPtr& task) {
   }
   const auto running = watches_.find(key);
   const bool alive = running != watches_.end() && !running->second->ended;
-  if (alive && task->now() - running->second->since < (running->second->doubtful ? kSettled : kListAgain)) {
-    return task->done(kLookAfterWatch);
+  if (alive) {
+    Watch& watch = *running->second;
+    const Millis age = task->now() - watch.since;
+    if (age < kSettled || (age < kListAgain && !in_doubt(task->state(), watch))) return task->done(kLookAfterWatch);
   }
   watches_.erase(key);
   auto listing = std::make_shared<Listing>();
@@ -460,43 +415,15 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
       baselines_.erase({work, ordinal});
       asking_.erase({work, ordinal});
       gone(state, work, manifest);
-      if (!applied(value)) doubt(arrived.cluster, arrived.type);
+      if (!applied(value)) doubt(arrived.type, work);
     } else {
+      const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster});
+      if (watch != watches_.end() && manifests.size() == 1) watch->second->doubtful.erase(work);
       auto& unlisted = slot_of_work(work).unlisted;
       if (const auto found = unlisted.find(work); found != unlisted.end()) found->second.erase(arrived.type);
       present(state, work, ordinal, arrived, now);
     }
   }
-}
-
-/// Objects that a Work reports as present but the list lacks have vanished while there was no watch.
-void MemberWatches::take_in_list(const State& state, const Arrived& arrived, UtcMillis now) {
-  for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
-    const ObjectKey key{type::kWork, name.ns, name.name};
-    const bool taken = applied(work.value);
-    if (deleting(work.value)) continue;
-    for (const Value& manifest : manifests_of(work.value).items()) {
-      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
-      if (!served || served->type() != arrived.type) continue;
-      if (arrived.listed.contains({manifest["metadata"]["namespace"].str(), manifest["metadata"]["name"].str()}))
-        continue;
-      const auto since = parse_rfc3339(condition_of(work.value, "Applied")["lastTransitionTime"].as_string());
-      const bool settled = since && !within(since.value(), now, kSettled);
-      if (taken && (work.value["status"].contains("manifestStatuses") || settled)) {
-        gone(state, key, manifest);
-      } else if (taken || on_its_way(work.value, now)) {
-        doubt(arrived.cluster, arrived.type);
-      } else {
-        slot_of_work(key).unlisted[key].insert(arrived.type);
-      }
-    }
-  }
-}
-
-/// What was missing, or went, may have been written by us without our knowing yet: the member is listed once more.
-void MemberWatches::doubt(const std::string& cluster, const std::string& type) {
-  const auto watch = watches_.find({type, kWatch, cluster});
-  if (watch != watches_.end()) watch->second->doubtful = true;
 }
 
 const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& work) const {

@@ -75,8 +75,18 @@ class MemberWatches {
  private:
   static constexpr const char* kWatch = "@watch";
   static constexpr const char* kFlush = "@flush";
+  /// So long after Applied an object must have been observed; before that its first event may not have arrived yet.
+  static constexpr Millis kSettled{5000};
+  /// How far this replica may be behind the one that dispatches.
+  static constexpr Millis kLongestLag{60'000};
 
-  struct Watch;
+  struct Watch {
+    std::unique_ptr<MemberWatch> stream;
+    bool ended = false;
+    UtcMillis since;
+    // Works with an object that its list missed: it may not have been sent yet, or may have vanished before.
+    std::set<ObjectKey> doubtful = {};
+  };
   struct Arrived {
     std::string cluster, type;
     enum class What { kPresent, kGone, kListed } what;
@@ -119,7 +129,8 @@ class MemberWatches {
   bool too_early(const State& state, Arrived& arrived, UtcMillis now) const;
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
-  void doubt(const std::string& cluster, const std::string& type);
+  void doubt(const std::string& type, const ObjectKey& work);
+  bool in_doubt(const State& state, Watch& watch) const;
   void doubt_unlisted(const ObjectKey& work, const Value& value);
   void doubt_unreported(const State& state, int slot, UtcMillis now);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived, UtcMillis now);
