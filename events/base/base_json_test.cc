@@ -246,5 +246,43 @@ TEST(Json, WhatWasAcceptedStaysReadableInsideAWork) {
   EXPECT_TRUE(parse_stored_json(wrapped));
 }
 
+/// As RFC 8259, section 7 says, one character at a time.
+std::string as_json(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    constexpr std::string_view kShort = "\"\"\\\\\bb\tt\nn\ff\rr";
+    const size_t found = kShort.find(c);
+    const bool letter = found != std::string_view::npos && found % 2 == 1 && c >= 'a';
+    if (found != std::string_view::npos && !letter) {
+      out += {'\\', kShort[found + 1]};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char code[7];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+      out += code;
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+TEST(Json, WritesEachCharacterAtEachPlaceOfTextsAndKeys) {
+  for (size_t size = 1; size <= 40; ++size) {
+    for (size_t place = 0; place < size; ++place) {
+      for (const char c : {'"', '\\', '\0', '\n', '\x1f', ' ', '!', '#', '[', ']', '\x7f', 'z'}) {
+        std::string text(size, 'x');
+        text[place] = c;
+        const Value value = Value::object({{"a", text}, {text, 1}});
+        const std::string expected = text < "a" ? "{" + as_json(text) + ":1,\"a\":" + as_json(text) + "}"
+                                                : "{\"a\":" + as_json(text) + "," + as_json(text) + ":1}";
+        ASSERT_EQ(to_json(value), expected) << size << " characters, number " << place;
+      }
+    }
+  }
+  EXPECT_EQ(to_json(Value::object({{"", ""}})), R"({"":""})");
+  EXPECT_EQ(to_json(Value{"h\xc3\xa9llo w\xc3\xb6rld, \xe4\xb8\x96\xe7\x95\x8c"}),
+            "\"h\xc3\xa9llo w\xc3\xb6rld, \xe4\xb8\x96\xe7\x95\x8c\"");
+}
+
 }  // namespace
 }  // namespace shiplog

@@ -35,16 +35,36 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
   return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
 }
 
-bool needs_escapes(std::string_view text) {
-  size_t position = 0;
-  for (uint64_t block = 0; text.size() - position >= sizeof block; position += sizeof block) {
-    std::memcpy(&block, text.data() + position, sizeof block);
-    if (escaped_bytes(block) != 0) return true;
+// Copies a text that needs no escapes. False: it does, and what was written is of no use.
+bool copied(std::string_view text, char* to) {
+  const char* const from = text.data();
+  const size_t size = text.size();
+  uint64_t block = 0;
+  if (size >= sizeof block) {
+    uint64_t escaped = 0;
+    for (size_t at = 0; at + sizeof block <= size; at += sizeof block) {
+      std::memcpy(&block, from + at, sizeof block);
+      std::memcpy(to + at, &block, sizeof block);
+      escaped |= escaped_bytes(block);
+    }
+    // What is left, and some of what was copied already.
+    std::memcpy(&block, from + size - sizeof block, sizeof block);
+    std::memcpy(to + size - sizeof block, &block, sizeof block);
+    return (escaped | escaped_bytes(block)) == 0;
   }
-  for (; position < text.size(); ++position) {
-    if (kEscapes[static_cast<unsigned char>(text[position])] != 0) return true;
+  if (uint32_t first = 0, last = 0; size >= sizeof first) {
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + size - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + size - sizeof last, &last, sizeof last);
+    return escaped_bytes(first | uint64_t{last} << 32U) == 0;
   }
-  return false;
+  block = 0x6161616161616161U;
+  for (size_t at = 0; at < size; ++at) {
+    to[at] = from[at];
+    block = block << 8U | static_cast<unsigned char>(from[at]);
+  }
+  return escaped_bytes(block) == 0;
 }
 
 // Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
@@ -83,10 +103,13 @@ class JsonWriter {
         character('{');
         bool first = true;
         for (const Value::Member& member : value.members()) {
-          element(first, indent);
-          string(member.key());
-          character(':');
-          if (indent >= 0) character(' ');
+          if (indent < 0) {
+            key(member.key(), first);
+          } else {
+            element(first, indent);
+            string(member.key());
+            text(": ");
+          }
           this->value(member.value, indent < 0 ? indent : indent + 1);
         }
         if (!first) newline(indent);
@@ -96,10 +119,9 @@ class JsonWriter {
   }
 
   void string(std::string_view text) {
-    if (needs_escapes(text)) return escaped(text);
-    char* to = room(text.size() + 2);
+    char* const to = room(text.size() + 2);
+    if (!copied(text, to + 1)) return escaped(text);
     *to = '"';
-    if (!text.empty()) std::memcpy(to + 1, text.data(), text.size());
     to[text.size() + 1] = '"';
     size_ += text.size() + 2;
   }
@@ -127,6 +149,23 @@ class JsonWriter {
     if (!first) character(',');
     first = false;
     if (indent >= 0) newline(indent + 1);
+  }
+
+  // In canonical JSON: what separates it from the member before, the key and the colon.
+  void key(std::string_view text, bool& first) {
+    const size_t comma = first ? 0 : 1;
+    char* const to = room(text.size() + 4);
+    if (!copied(text, to + comma + 1)) {
+      element(first, -1);
+      escaped(text);
+      return character(':');
+    }
+    first = false;
+    to[0] = ',';
+    to[comma] = '"';
+    to[comma + text.size() + 1] = '"';
+    to[comma + text.size() + 2] = ':';
+    size_ += comma + text.size() + 3;
   }
 
   void newline(int indent) {
