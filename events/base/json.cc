@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "events/base/check.h"
 
@@ -67,14 +69,19 @@ bool copied(std::string_view text, char* to) {
   return escaped_bytes(block) == 0;
 }
 
-// Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
-// written once: for the hash, the projection and the watches.
+// Where JSON is written first: with its size known, the string that it is for takes the memory that it needs, once, and
+// nothing is filled with zeros before.
+struct Scratch {
+  std::unique_ptr<char[]> bytes;
+  size_t capacity = 0;
+};
+
+// Every change is written once: for the hash, the projection and the watches.
 class JsonWriter {
  public:
-  explicit JsonWriter(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
-  JsonWriter(const JsonWriter&) = delete;
-  JsonWriter& operator=(const JsonWriter&) = delete;
-  ~JsonWriter() { out_.resize(size_); }
+  explicit JsonWriter(Scratch& scratch) : scratch_{scratch} {}
+
+  std::string_view written() const { return {scratch_.bytes.get(), size_}; }
 
   // `indent` is the level for people, or negative for canonical JSON.
   void value(const Value& value, int indent) {
@@ -129,10 +136,16 @@ class JsonWriter {
  private:
   // Where the next bytes go; the requested number fits.
   char* room(size_t bytes) {
-    // Spare room grows with what this writer wrote, not with what was there: it may be one object of a long list.
-    constexpr size_t kLeast = 512;
-    if (out_.size() - size_ < bytes) out_.resize(size_ + bytes + std::max(kLeast, size_ - start_));
-    return out_.data() + size_;
+    if (scratch_.capacity - size_ < bytes) grow(bytes);
+    return scratch_.bytes.get() + size_;
+  }
+
+  void grow(size_t bytes) {
+    constexpr size_t kLeast = 4096;
+    const size_t capacity = std::max(kLeast, (size_ + bytes) * 2);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ > 0) std::memcpy(larger.get(), scratch_.bytes.get(), size_);
+    scratch_ = {std::move(larger), capacity};
   }
 
   void character(char c) {
@@ -216,10 +229,19 @@ class JsonWriter {
     size_ += static_cast<size_t>(to - start);
   }
 
-  std::string& out_;
-  size_t start_;
-  size_t size_;  // of what was written; out_ is as long or longer
+  Scratch& scratch_;
+  size_t size_ = 0;
 };
+
+template <class Write>
+void append(std::string& out, Write write) {
+  constexpr size_t kKept = size_t{1} << 20U;
+  thread_local Scratch scratch;
+  JsonWriter writer{scratch};
+  write(writer);
+  out.append(writer.written());
+  if (scratch.capacity > kKept) scratch = {};
+}
 
 }  // namespace
 
@@ -229,14 +251,18 @@ std::string to_json(const Value& value) {
   return out;
 }
 
-void append_json(const Value& value, std::string& out) { JsonWriter{out}.value(value, -1); }
+void append_json(const Value& value, std::string& out) {
+  append(out, [&](JsonWriter& writer) { writer.value(value, -1); });
+}
 
 std::string to_pretty_json(const Value& value) {
   std::string out;
-  JsonWriter{out}.value(value, 0);
+  append(out, [&](JsonWriter& writer) { writer.value(value, 0); });
   return out;
 }
 
-void append_json_string(std::string_view text, std::string& out) { JsonWriter{out}.string(text); }
+void append_json_string(std::string_view text, std::string& out) {
+  append(out, [&](JsonWriter& writer) { writer.string(text); });
+}
 
 }  // namespace shiplog
