@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "events/base/hash.h"
+#include "events/base/json.h"
 #include "events/kinds/kinds.h"
 #include "events/state/object.h"
 
@@ -32,6 +34,11 @@ std::vector<std::string> split(std::string_view text, char by) {
     text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
   }
   return parts;
+}
+
+bool is_about_objects(std::string_view path) {
+  const std::vector<std::string> segments = split(path.substr(0, path.find('?')), '/');
+  return segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
 }
 
 bool selected(const Value& object, const std::string& selector) {
@@ -217,12 +224,12 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
   if (segments[0] == "readyz") ++probed;
   if (segments[0] == "readyz" || segments[0] == "healthz") return {readyz, readyz == 200 ? "ok" : "not ok"};
   if (segments[0] == "version") {
-    return {200, Value::object({{"major", "1"}, {"minor", "34"}, {"gitVersion", "v1.34.0"}})};
+    return {200, Value::object({{"major", "1"}, {"minor", "34"}, {"gitVersion", git_version}})};
   }
   const size_t head = segments[0] == "api" ? 2 : 3;
   if (segments.size() <= head) {
     if (undiscovered.contains(request.path)) return status(503, "ServiceUnavailable", "the server is overloaded");
-    return discover(segments);
+    return discover(request, segments);
   }
   if (refuse != 0) return status(refuse, "Refused", "the member refuses on purpose");
 
@@ -263,31 +270,87 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
   return status(405, "MethodNotAllowed", request.method + " is not supported");
 }
 
-MemberResponse FakeMember::discover(const std::vector<std::string>& segments) const {
+/// As a server and the adapter of members answer together.
+MemberResponse FakeMember::discover(const MemberRequest& request, const std::vector<std::string>& segments) const {
+  const bool root = segments.size() == 1;
+  const bool aggregates = root && request.accept.find("as=APIGroupDiscoveryList") != std::string::npos;
+  if (aggregates && discovery == Discovery::kRefused) {
+    return status(406, "NotAcceptable", "only the following media types are accepted: application/json");
+  }
+  const bool is_aggregated = aggregates && discovery == Discovery::kAggregated;
+  Value body = is_aggregated ? aggregated(segments[0] == "api") : plain(segments);
+  if (body.is_null()) return status(404, "NotFound", "the server could not find the requested resource");
+  if (!request.known) return {200, std::move(body)};
+  Edition edition{"", siphash128(to_json(body))};
+  if (etags && is_aggregated) edition.etag = etag_stays ? "\"same\"" : '"' + to_string(edition.digest) + '"';
+  const bool same = !edition.etag.empty() && edition.etag == request.known->etag;
+  if (same) return {304, {}, *request.known};
+  if (edition.digest == request.known->digest) return {304, {}, std::move(edition)};
+  return {200, std::move(body), std::move(edition)};
+}
+
+Value FakeMember::aggregated(bool core) const {
+  std::map<std::string, std::map<std::string, Value>> groups;  // versions, by group and their name
+  for (const auto& kind : Kinds::compiled().all()) {
+    if (!on_members(*kind) || unserved.contains(kind->type()) || kind->group.empty() != core) continue;
+    Value& version = groups[kind->group][kind->version];
+    const bool stale = undiscovered.contains((core ? "/api/" : "/apis/") + kind->api_version());
+    if (version.is_null()) {
+      version = Value::object({{"version", kind->version}, {"freshness", stale ? "Stale" : "Current"}});
+      version.set("resources", Value::array());
+    }
+    const Value answers = Value::object({{"group", kind->group}, {"version", kind->version}, {"kind", kind->kind}});
+    Value resource = Value::object({{"resource", kind->plural},
+                                    {"responseKind", answers},
+                                    {"scope", kind->namespaced ? "Namespaced" : "Cluster"}});
+    if (kind->has_status) {
+      resource.set("subresources",
+                   Value::array({Value::object({{"subresource", "status"}, {"responseKind", answers}})}));
+    }
+    version.edit("resources").push_back(std::move(resource));
+  }
+  Value items = Value::array();
+  for (auto& [group, versions] : groups) {
+    Value item = Value::object({{"metadata", core ? Value::object() : Value::object({{"name", group}})}});
+    item.set("versions", Value::array());
+    for (auto& [name, version] : versions) item.edit("versions").push_back(std::move(version));
+    items.push_back(std::move(item));
+  }
+  return Value::object({{"kind", "APIGroupDiscoveryList"},
+                        {"apiVersion", "apidiscovery.k8s.io/v2"},
+                        {"metadata", Value::object()},
+                        {"items", items}});
+}
+
+/// Null: there is nothing at this path.
+Value FakeMember::plain(const std::vector<std::string>& segments) const {
   if (segments == std::vector<std::string>{"api"}) {
-    return {200, Value::object({{"kind", "APIVersions"}, {"versions", Value::array({"v1"})}})};
+    return Value::object({{"kind", "APIVersions"}, {"versions", Value::array({"v1"})}});
   }
   const bool core = segments[0] == "api";
-  Value groups = Value::array();
+  std::map<std::string, std::set<std::string>> versions;  // by group
   Value resources = Value::array();
   const std::string wanted = core ? "v1" : segments.size() > 2 ? segments[1] + "/" + segments[2] : "";
   for (const auto& kind : Kinds::compiled().all()) {
     if (!on_members(*kind) || unserved.contains(kind->type())) continue;
-    if (kind->api_version() == wanted) {
-      resources.push_back(Value::object(
-          {{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced}, {"singularName", ""}}));
-      if (kind->has_status)
-        resources.push_back(Value::object({{"name", kind->plural + "/status"}, {"kind", kind->kind}}));
-    }
-    const auto known = std::ranges::any_of(
-        groups.items(), [&](const Value& group) { return group["name"].as_string() == kind->group; });
-    if (kind->group.empty() || known) continue;
-    const Value version = Value::object({{"groupVersion", kind->api_version()}, {"version", kind->version}});
-    groups.push_back(Value::object({{"name", kind->group}, {"versions", Value::array({version})}}));
+    if (!kind->group.empty()) versions[kind->group].insert(kind->version);
+    if (kind->api_version() != wanted) continue;
+    resources.push_back(Value::object(
+        {{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced}, {"singularName", ""}}));
+    if (kind->has_status)
+      resources.push_back(Value::object({{"name", kind->plural + "/status"}, {"kind", kind->kind}}));
   }
-  if (segments.size() == 1) return {200, Value::object({{"kind", "APIGroupList"}, {"groups", groups}})};
-  if (resources.size() == 0) return status(404, "NotFound", "the server could not find the requested resource");
-  return {200, Value::object({{"kind", "APIResourceList"}, {"groupVersion", wanted}, {"resources", resources}})};
+  Value groups = Value::array();
+  for (const auto& [group, names] : versions) {
+    Value list = Value::array();
+    for (const std::string& version : names) {
+      list.push_back(Value::object({{"groupVersion", group + "/" + version}, {"version", version}}));
+    }
+    groups.push_back(Value::object({{"name", group}, {"versions", list}}));
+  }
+  if (segments.size() == 1) return Value::object({{"kind", "APIGroupList"}, {"groups", groups}});
+  if (resources.size() == 0) return {};
+  return Value::object({{"kind", "APIResourceList"}, {"groupVersion", wanted}, {"resources", resources}});
 }
 
 MemberResponse FakeMember::list(const Target& target) const {
@@ -430,10 +493,7 @@ void FakeMembers::request(const std::string& cluster, MemberRequest request,
     });
     return;
   }
-  const std::vector<std::string> segments =
-      split(std::string_view{request.path}.substr(0, request.path.find('?')), '/');
-  const bool about_objects = segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
-  if (about_objects) log.push_back(cluster + " " + request.method + " " + request.path);
+  if (is_about_objects(request.path)) log.push_back(cluster + " " + request.method + " " + request.path);
   if (at->second->hangs) {
     schedule_(request.timeout, [cluster, done] {
       done(Error{ErrorCode::kTimeout, "cluster " + cluster + ": no answer in time"});
@@ -451,7 +511,11 @@ void FakeMembers::request(const std::string& cluster, MemberRequest request,
       });
       return;
     }
-    schedule_(half, [done, response = member->handle(request)] { done(response); });
+    auto response = member->handle(request);
+    if (request.path.starts_with("/api") && !is_about_objects(request.path)) {
+      discovered.push_back(cluster + " " + request.path + " " + std::to_string(response.status));
+    }
+    schedule_(half, [done, response = std::move(response)] { done(response); });
   });
 }
 

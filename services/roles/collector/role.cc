@@ -6,13 +6,13 @@
 #include <set>
 #include <utility>
 
-#include "events/base/json.h"
 #include "events/state/condition.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/collector/aggregation_pace.h"
 #include "services/roles/collector/decide.h"
+#include "services/roles/collector/followed_members.h"
 #include "services/roles/collector/pods.h"
 #include "services/roles/collector/probe.h"
 #include "services/roles/collector/watch.h"
@@ -146,15 +146,15 @@ class CollectorRole final : public Role {
     const ObjectKey& key = task->key();
     collector::Probed probed{.members = members_,
                              .damping = damping_[static_cast<size_t>(slot_of_key(key))],
-                             .resources = nullptr,
+                             .member = nullptr,
                              .thresholds = settings_.summaries,
                              .short_of_room = !short_of_room_.empty(),
                              .every = settings_.probe_every};
     const Cluster* cluster = task->state().cluster(key.name);
-    if (settings_.counts_resources && cluster != nullptr && cluster->sync_mode != "Pull") {
+    if (cluster != nullptr && cluster->sync_mode != "Pull") {
       const Value& spec = task->state().value_of(key)["spec"];
-      const std::string route = to_json(Value::array({spec["apiEndpoint"], spec["secretRef"], spec["proxyURL"]}));
-      probed.resources = followed_.of(key.name, route);
+      const Value route = Value::array({spec["apiEndpoint"], spec["secretRef"], spec["proxyURL"]});
+      probed.member = followed_.of(key.name, route, settings_.counts_resources);
     } else {
       followed_.forget(key.name);
     }

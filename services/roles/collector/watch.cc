@@ -18,16 +18,8 @@ using interpreter::InterpreterOperation;
 
 namespace {
 
-constexpr const char* kSelector = "labelSelector=karmada.io%2Fmanaged%3Dtrue";
 constexpr Millis kFlushEvery{20};
-constexpr Millis kLookAfterWatch{2000};
-constexpr Millis kKindMissing{30'000};
-/// A stream that has died without a word is found out by then.
-constexpr Millis kListAgain{600'000};
 constexpr size_t kMostAtOnce = 128;
-/// Objects of one type in one member that a control plane has put there.
-constexpr size_t kMostListed = 200'000;
-constexpr int kMostPages = 50'000;
 /// Of what is reported of one Work; a binding holds that of all its members.
 constexpr size_t kMostStatus = size_t{512} << 10U;
 /// What one member may make the journal grow by through its objects' statuses; later ones wait and replace each other.
@@ -63,17 +55,6 @@ std::string_view binding_id(const Value& object) {
 }
 
 }  // namespace
-
-/// A list under way, page by page.
-struct MemberWatches::Listing {
-  std::string cluster;
-  Served served;
-  std::set<std::pair<std::string, std::string>> names;
-  std::string resource_version, token;
-  int limit = kPageLimit;
-  int pages = 0;
-  uint64_t asked = 0;
-};
 
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
@@ -195,114 +176,6 @@ void MemberWatches::name_generations(const State& state, int number) {
     slot(number).pending[work] = std::move(statuses);
     generations_[work] = generation;
   }
-}
-
-void MemberWatches::reconcile_watch(const TaskPtr& task) {
-  const ObjectKey& key = task->key();
-  const auto& all_wanted = slot_of_cluster(key.name).wanted;
-  const auto wanted = all_wanted.find(key);
-  const Cluster* cluster = task->state().cluster(key.name);
-  if (wanted == all_wanted.end() || cluster == nullptr || cluster->sync_mode == "Pull" || !cluster->ready()) {
-    watches_.erase(key);  // a change of the cluster's condition triggers the key
-    return task->done();
-  }
-  const auto running = watches_.find(key);
-  const bool alive = running != watches_.end() && !running->second->ended;
-  if (alive) {
-    Watch& watch = *running->second;
-    const Millis age = task->now() - watch.since;
-    if (age < kSettled || (age < kListAgain && !in_doubt(task->state(), watch))) return task->done(kLookAfterWatch);
-  }
-  watches_.erase(key);
-  auto listing = std::make_shared<Listing>();
-  listing->cluster = key.name;
-  listing->served = wanted->second;
-  listing->asked = ++moments_;
-  list(task, std::move(listing));
-}
-
-void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
-  MemberRequest request;
-  request.path = listing->served.collection("") + "?limit=" + std::to_string(listing->limit) + "&" + kSelector;
-  if (!listing->token.empty()) request.path += "&continue=" + listing->token;
-  request.timeout = Millis{30'000};
-  request.trace = task->trace();
-  request.max_response_bytes = kMostPageBytes;
-  request.asks_for_less = listing->limit > kSmallPageLimit;
-  members_.request(
-      listing->cluster, std::move(request),
-      [this, task, listing,
-       alive = std::weak_ptr{slot_of_cluster(listing->cluster).inbox}](Result<MemberResponse> response) {
-        // The slot was lost meanwhile, or the role is destroyed; then there is no `this` either.
-        const auto inbox = alive.lock();
-        if (inbox == nullptr || inbox != slot_of_cluster(listing->cluster).inbox) return;
-        if (!response && response.error().code == ErrorCode::kTooLarge && listing->limit > kSmallPageLimit) {
-          listing->limit = kSmallPageLimit;
-          return list(task, listing);
-        }
-        if (!response) return task->retry(response.error());
-        const Value& body = response.value().body;
-        if (response.value().status == 404) return task->done(kKindMissing);
-        if (response.value().status != 200) {
-          return task->retry({ErrorCode::kUnavailable, "cluster " + listing->cluster + ": listing " +
-                                                           listing->served.type() + ": HTTP status " +
-                                                           std::to_string(response.value().status)});
-        }
-        if (listing->names.size() + body["items"].size() > kMostListed || ++listing->pages > kMostPages) {
-          return task->retry({ErrorCode::kTooLarge, "cluster " + listing->cluster + ": listing " +
-                                                        listing->served.type() + ": there are more than " +
-                                                        std::to_string(kMostListed) + " objects"});
-        }
-        for (const Value& item : body["items"].items()) {
-          // Items of a list have no kind.
-          Value object = item;
-          std::string kind = body["kind"].str();
-          if (object["kind"].is_empty() && kind.ends_with("List")) {
-            object.set("kind", kind.substr(0, kind.size() - 4));
-            object.set("apiVersion", body["apiVersion"]);
-          }
-          listing->names.emplace(object["metadata"]["namespace"].str(), object["metadata"]["name"].str());
-          inbox->put(Arrived{listing->cluster,
-                             listing->served.type(),
-                             Arrived::What::kPresent,
-                             std::move(object),
-                             {},
-                             {},
-                             listing->asked});
-        }
-        listing->resource_version = body["metadata"]["resourceVersion"].str();
-        listing->token = body["metadata"]["continue"].str();
-        listing->token.empty() ? begin(task, listing) : list(task, listing);
-      });
-}
-
-void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
-  const std::string type = listing->served.type();
-  const auto& inbox_of_slot = slot_of_cluster(listing->cluster).inbox;
-  inbox_of_slot->put(Arrived{listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
-  auto watch = std::make_shared<Watch>();
-  watch->since = task->now();
-  watch->stream = members_.watch(
-      listing->cluster,
-      listing->served.collection("") + "?" + kSelector + "&resourceVersion=" + listing->resource_version,
-      [alive = std::weak_ptr{inbox_of_slot}, cluster = listing->cluster, type,
-       weak = std::weak_ptr{watch}](const Value& event) {
-        const auto inbox = alive.lock();
-        if (inbox == nullptr) return;
-        const auto event_type = event["type"].as_string();
-        if (event_type == "ADDED" || event_type == "MODIFIED") {
-          inbox->put(Arrived{cluster, type, Arrived::What::kPresent, event["object"], {}});
-        } else if (event_type == "DELETED") {
-          inbox->put(Arrived{cluster, type, Arrived::What::kGone, event["object"], {}});
-        } else if (event_type == "ERROR") {  // 410: too far behind; begin again with a list
-          if (const auto self = weak.lock()) self->ended = true;
-        }
-      },
-      [weak = std::weak_ptr{watch}](const Result<void>&) {
-        if (const auto self = weak.lock()) self->ended = true;
-      });
-  watches_[task->key()] = std::move(watch);
-  task->done(kLookAfterWatch);
 }
 
 void MemberWatches::flush(const TaskPtr& task) {

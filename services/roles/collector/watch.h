@@ -31,7 +31,8 @@ namespace shiplog::collector {
 ///   altered    health "Unknown": the applied fields were changed (E-15); the dispatcher then writes it again.
 ///
 /// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
-/// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
+/// an inbox until the flush key's next turn, which reports for many Works in one entry. The key of a watch rests while
+/// it runs, but for a look now and then whether it is still alive.
 /// Members of different slots have nothing in common: each slot has an inbox and a flush key of its own. The key rests
 /// while there is nothing to report; the first of what arrives then wakes it, a moment later.
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
@@ -82,8 +83,10 @@ class MemberWatches {
 
   struct Watch {
     std::unique_ptr<MemberWatch> stream;
+    std::function<void()> wake;  // triggers its key, a moment later
     bool ended = false;
-    UtcMillis since;
+    bool heard = false;  // something since the last look, if only a bookmark
+    UtcMillis since, heard_at;
     // Works with an object that its list missed: it may not have been sent yet, or may have vanished before.
     std::set<ObjectKey> doubtful = {};
   };

@@ -73,7 +73,10 @@ void MemberWatches::take_in_list(const State& state, const Arrived& arrived, Utc
 /// is listed once more.
 void MemberWatches::doubt(const std::string& type, const ObjectKey& work) {
   const auto watch = watches_.find({type, kWatch, cluster_of_space(work.ns)});
-  if (watch != watches_.end()) watch->second->doubtful.insert(work);
+  if (watch == watches_.end()) return;
+  const bool first = watch->second->doubtful.empty();
+  watch->second->doubtful.insert(work);
+  if (first) watch->second->wake();
 }
 
 bool MemberWatches::in_doubt(const State& state, Watch& watch) const {

@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kCreated = "2026-01-01T00:00:00Z";
 
-bool served(const Kind& kind) { return !kind.group.ends_with("karmada.io"); }
-
 bool spec_differs(Value a, Value b) {
   for (const char* field : {"metadata", "status"}) {
     a.erase(field);
@@ -31,7 +29,8 @@ bool is_workload(const std::string& type) {
 
 }  // namespace
 
-LightMember::LightMember(Options options, Executor& loop) : options_{std::move(options)}, loop_{loop} {
+LightMember::LightMember(Options options, Executor& loop)
+    : options_{std::move(options)}, loop_{loop}, hangs_{options_.hangs} {
   pods_.reserve(options_.pods);
   for (uint32_t slot = 0; slot < options_.pods; ++slot) pods_.push_back({slot, 0, ++version_});
   const Kind& kind = *Kinds::compiled().find("", "v1", "namespaces");
@@ -47,7 +46,7 @@ void LightMember::reply(const std::shared_ptr<ResponseWriter>& writer, HttpRespo
 }
 
 void LightMember::handle(const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
-  if (options_.hangs) {
+  if (hangs_) {
     const std::lock_guard lock{mutex_};
     std::erase_if(hanging_, [](const auto& each) { return each->closed(); });
     hanging_.push_back(std::move(writer));
@@ -68,7 +67,7 @@ void LightMember::handle(const HttpRequest& request, std::shared_ptr<ResponseWri
   }
   const bool core = segments[0] == "api";
   const size_t head = core ? 2 : 3;
-  if (segments.size() <= head) return reply(writer, discover(segments));
+  if (segments.size() <= head) return reply(writer, discover(request, segments));
   Target target;
   size_t at = head;
   if (segments[at] == "namespaces" && segments.size() > at + 2 && segments[at + 2] != "status" &&
@@ -116,42 +115,6 @@ HttpResponse LightMember::answer(const HttpRequest& request, const Target& targe
   }
   if (request.method == "DELETE") return remove(target, body);
   return failure(405, "MethodNotAllowed", request.method + " of this content type is not simulated");
-}
-
-HttpResponse LightMember::discover(const std::vector<std::string>& segments) const {
-  const bool core = segments[0] == "api";
-  if (core && segments.size() == 1) return json_response(200, R"({"kind":"APIVersions","versions":["v1"]})");
-  if (!core && segments[0] != "apis") return unknown_path();
-  const std::string wanted = core ? segments[1] : segments.size() > 2 ? segments[1] + "/" + segments[2] : "";
-  std::map<std::string, std::map<std::string, bool>> groups;
-  Value resources = Value::array();
-  for (const auto& kind : Kinds::compiled().all()) {
-    if (!served(*kind)) continue;
-    if (!kind->group.empty()) groups[kind->group][kind->version] = true;
-    if (kind->api_version() != wanted) continue;
-    const Value verbs = Value::array({"create", "delete", "get", "list", "patch", "update", "watch"});
-    resources.push_back(Value::object({{"name", kind->plural},
-                                       {"kind", kind->kind},
-                                       {"namespaced", kind->namespaced},
-                                       {"singularName", ""},
-                                       {"verbs", verbs}}));
-  }
-  if (!wanted.empty()) {
-    if (resources.size() == 0) return unknown_path();
-    return json_response(
-        200,
-        to_json(Value::object(
-            {{"kind", "APIResourceList"}, {"apiVersion", "v1"}, {"groupVersion", wanted}, {"resources", resources}})));
-  }
-  Value list = Value::array();
-  for (const auto& [group, known] : groups) {
-    Value versions = Value::array();
-    for (const auto& [version, yes] : known) {
-      versions.push_back(Value::object({{"groupVersion", group + "/" + version}, {"version", version}}));
-    }
-    list.push_back(Value::object({{"name", group}, {"versions", versions}, {"preferredVersion", versions[0]}}));
-  }
-  return json_response(200, to_json(Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", list}})));
 }
 
 const Value* LightMember::find(const ObjectKey& key) const {
