@@ -105,7 +105,7 @@ void MemberWatches::forget_work(const ObjectKey& work) {
   applied_at_.erase(work);
   slot_of_work(work).look_again.erase(work);
   slot_of_work(work).unlisted.erase(work);
-  baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
+  baselines_.erase(work);
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
 
@@ -115,7 +115,7 @@ void MemberWatches::forget_slot(int number) {
   std::erase_if(watches_, [&](const auto& item) { return slot_of(item.first.name) == number; });
   std::erase_if(generations_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(applied_at_, [&](const auto& item) { return of_work(item.first); });
-  std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first.first); });
+  std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(asking_, [&](const auto& item) { return of_work(item.first.first); });
   std::erase_if(status_budgets_, [&](const auto& item) { return slot_of(item.first) == number; });
 }
@@ -159,8 +159,8 @@ bool MemberWatches::evicting(const Value& work) const {
 bool MemberWatches::seen_as_rendered(const ObjectKey& work, const Value& value) const {
   const Value& manifests = manifests_of(value);
   for (size_t ordinal = 0; ordinal < manifests.size(); ++ordinal) {
-    const auto known = baselines_.find({work, ordinal});
-    if (known == baselines_.end() || known->second.manifest != manifests[ordinal]) return false;
+    const Baseline* known = baseline_of(work, ordinal);
+    if (known == nullptr || known->manifest != manifests[ordinal]) return false;
     if (asking_.contains({work, ordinal})) return false;
   }
   return manifests.size() > 0;
@@ -285,7 +285,7 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
       continue;
     }
     if (arrived.what == Arrived::What::kGone) {
-      baselines_.erase({work, ordinal});
+      if (const auto known = baselines_.find(work); known != baselines_.end()) known->second.erase(ordinal);
       asking_.erase({work, ordinal});
       gone(state, work, manifest);
       if (!applied(value)) doubt(arrived.type, work);
@@ -303,6 +303,13 @@ const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& wor
   const auto& all_pending = slots_[static_cast<size_t>(slot_of(cluster_of_space(work.ns)))].pending;
   const auto pending = all_pending.find(work);
   return pending != all_pending.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
+}
+
+const MemberWatches::Baseline* MemberWatches::baseline_of(const ObjectKey& work, size_t ordinal) const {
+  const auto of_work = baselines_.find(work);
+  if (of_work == baselines_.end()) return nullptr;
+  const auto known = of_work->second.find(ordinal);
+  return known == of_work->second.end() ? nullptr : &known->second;
 }
 
 void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived,
@@ -359,10 +366,10 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto hash = annotation_of(object, annotation::kManifestHash);
   if (hash.empty()) return true;  // our labels were removed
-  const auto known = baselines_.find({work, ordinal});
+  const Baseline* known = baseline_of(work, ordinal);
   // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
-  const bool same = known != baselines_.end() && known->second.manifest == manifest;
-  const std::string manifest_hash = same ? known->second.manifest_hash : to_string(siphash128(to_json(manifest)));
+  const bool same = known != nullptr && known->manifest == manifest;
+  const std::string manifest_hash = same ? known->manifest_hash : to_string(siphash128(to_json(manifest)));
   // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
   if (hash != manifest_hash) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
   const std::string revision{annotation_of(object, annotation::kRevision)};
@@ -373,7 +380,7 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
     wanted.erase("data");
     wanted.erase("stringData");
   }
-  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content, false, false, {}, {}});
+  const auto [at, first] = baselines_[work].try_emplace(ordinal, Baseline{revision, content, false, false, {}, {}});
   Baseline& baseline = at->second;
   baseline.manifest = manifest;
   baseline.manifest_hash = manifest_hash;

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,8 @@ class MemberWatches {
   bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived);
   bool asked_before_applied(const ObjectKey& work, const Arrived& arrived) const;
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
+  /// nullptr: the object has not been seen.
+  const Baseline* baseline_of(const ObjectKey& work, size_t ordinal) const;
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
   void name_generations(const State& state, int slot);
@@ -192,16 +195,16 @@ class MemberWatches {
   const bool in_member_;
   std::array<Slot, kSlots> slots_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
-  std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
-  std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
+  std::unordered_map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
+  std::set<std::string> evicting_;                      // permanent ids of the bindings with evictions
   /// When the Work was seen to be applied first, for a generation.
   struct AppliedAt {
     int64_t generation = 0;
     uint64_t moment = 0;
   };
   uint64_t moments_ = 0;  // counts what is put in an order by it
-  std::map<ObjectKey, AppliedAt> applied_at_;
-  std::map<ManifestRef, Baseline> baselines_;
+  std::unordered_map<ObjectKey, AppliedAt> applied_at_;
+  std::unordered_map<ObjectKey, std::map<size_t, Baseline>> baselines_;  // by Work, then by manifest
   std::map<ManifestRef, Asking> asking_;
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes
