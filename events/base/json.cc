@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "events/base/check.h"
+#include "events/base/json_match.h"
 
 namespace shiplog {
 namespace {
@@ -182,7 +183,85 @@ class JsonWriter {
   size_t size_;  // of what was written; out_ is as long or longer
 };
 
+// Reads canonical JSON beside the value that it should be of.
+class JsonMatcher {
+ public:
+  explicit JsonMatcher(std::string_view text) : at_{text.data()}, end_{text.data() + text.size()} {}
+
+  bool ended() const { return at_ == end_; }
+
+  bool value(const Value& value) {
+    switch (value.kind()) {
+      case Value::Kind::kNull:
+        return text("null");
+      case Value::Kind::kBool:
+        return text(value.as_bool() ? "true" : "false");
+      case Value::Kind::kInt: {
+        std::array<char, 24> digits;
+        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value.as_int());
+        return text({digits.data(), static_cast<size_t>(done.ptr - digits.data())});
+      }
+      case Value::Kind::kDouble:
+        return text(to_json(value));
+      case Value::Kind::kString:
+        return string(value.as_string());
+      case Value::Kind::kArray: {
+        bool first = true;
+        for (const Value& item : value.items()) {
+          if (!character(first ? '[' : ',') || !this->value(item)) return false;
+          first = false;
+        }
+        return text(first ? "[]" : "]");
+      }
+      case Value::Kind::kObject: {
+        bool first = true;
+        for (const Value::Member& member : value.members()) {
+          if (!character(first ? '{' : ',') || !string(member.key()) || !character(':') || !this->value(member.value)) {
+            return false;
+          }
+          first = false;
+        }
+        return text(first ? "{}" : "}");
+      }
+    }
+    return false;
+  }
+
+ private:
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+
+  bool character(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool text(std::string_view plain) {
+    if (left() < plain.size() || std::memcmp(at_, plain.data(), plain.size()) != 0) return false;
+    at_ += plain.size();
+    return true;
+  }
+
+  bool string(std::string_view plain) {
+    // What is escaped may look like the end of a string and what follows it.
+    if (needs_escapes(plain)) {
+      std::string escaped;
+      append_json_string(plain, escaped);
+      return text(escaped);
+    }
+    return character('"') && (plain.empty() || text(plain)) && character('"');
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
 }  // namespace
+
+bool is_json_of(std::string_view text, const Value& value) {
+  JsonMatcher matcher{text};
+  return matcher.value(value) && matcher.ended();
+}
 
 std::string to_json(const Value& value) {
   std::string out;
