@@ -37,25 +37,44 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
 }
 
 bool needs_escapes(std::string_view text) {
-  size_t position = 0;
-  for (uint64_t block = 0; text.size() - position >= sizeof block; position += sizeof block) {
-    std::memcpy(&block, text.data() + position, sizeof block);
-    if (escaped_bytes(block) != 0) return true;
+  const auto block = [&](size_t at) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    return bytes;
+  };
+  constexpr size_t kBlock = sizeof(uint64_t);
+  if (text.size() >= kBlock) {
+    const size_t last = text.size() - kBlock;  // it may overlap the one before
+    for (size_t position = 0; position < last; position += kBlock) {
+      if (escaped_bytes(block(position)) != 0) return true;
+    }
+    return escaped_bytes(block(last)) != 0;
   }
-  for (; position < text.size(); ++position) {
-    if (kEscapes[static_cast<unsigned char>(text[position])] != 0) return true;
+  if (text.size() >= kBlock / 2) {
+    uint32_t halves[2];
+    std::memcpy(&halves[0], text.data(), sizeof halves[0]);
+    std::memcpy(&halves[1], text.data() + text.size() - sizeof halves[1], sizeof halves[1]);
+    return escaped_bytes(halves[0] | uint64_t{halves[1]} << 32U) != 0;
+  }
+  for (const char c : text) {
+    if (kEscapes[static_cast<unsigned char>(c)] != 0) return true;
   }
   return false;
 }
 
-// Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
-// written once: for the hash, the projection and the watches.
+// Writes into memory of the thread, which is there from the last time, so that most writes are a copy and no call. Every
+// change is written once: for the hash, the projection and the watches.
 class JsonWriter {
  public:
-  explicit JsonWriter(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
+  JsonWriter() : out_{memory()} {}
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
-  ~JsonWriter() { out_.resize(size_); }
+  ~JsonWriter() {
+    constexpr size_t kMostKept = size_t{256} * 1024;
+    if (out_.size() > kMostKept) std::string{}.swap(out_);
+  }
+
+  std::string_view written() const { return {out_.data(), size_}; }
 
   // `indent` is the level for people, or negative for canonical JSON.
   void value(const Value& value, int indent) {
@@ -106,11 +125,15 @@ class JsonWriter {
   }
 
  private:
+  static std::string& memory() {
+    thread_local std::string memory;
+    return memory;
+  }
+
   // Where the next bytes go; the requested number fits.
   char* room(size_t bytes) {
-    // Spare room grows with what this writer wrote, not with what was there: it may be one object of a long list.
-    constexpr size_t kLeast = 512;
-    if (out_.size() - size_ < bytes) out_.resize(size_ + bytes + std::max(kLeast, size_ - start_));
+    constexpr size_t kLeast = 4096;
+    if (out_.size() - size_ < bytes) out_.resize(std::max({kLeast, 2 * out_.size(), size_ + bytes}));
     return out_.data() + size_;
   }
 
@@ -179,8 +202,7 @@ class JsonWriter {
   }
 
   std::string& out_;
-  size_t start_;
-  size_t size_;  // of what was written; out_ is as long or longer
+  size_t size_ = 0;  // of what was written; out_ is as long or longer
 };
 
 // Reads canonical JSON beside the value that it should be of.
@@ -264,19 +286,27 @@ bool is_json_of(std::string_view text, const Value& value) {
 }
 
 std::string to_json(const Value& value) {
-  std::string out;
-  append_json(value, out);
-  return out;
+  JsonWriter writer;
+  writer.value(value, -1);
+  return std::string{writer.written()};
 }
 
-void append_json(const Value& value, std::string& out) { JsonWriter{out}.value(value, -1); }
+void append_json(const Value& value, std::string& out) {
+  JsonWriter writer;
+  writer.value(value, -1);
+  out += writer.written();
+}
 
 std::string to_pretty_json(const Value& value) {
-  std::string out;
-  JsonWriter{out}.value(value, 0);
-  return out;
+  JsonWriter writer;
+  writer.value(value, 0);
+  return std::string{writer.written()};
 }
 
-void append_json_string(std::string_view text, std::string& out) { JsonWriter{out}.string(text); }
+void append_json_string(std::string_view text, std::string& out) {
+  JsonWriter writer;
+  writer.string(text);
+  out += writer.written();
+}
 
 }  // namespace shiplog

@@ -9,9 +9,7 @@
 #include "events/base/check.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
-#include "events/codec/entry_layout.h"
 #include "events/codec/read_fields.h"
-#include "events/codec/stored_decision.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -68,14 +66,6 @@ class EntryDecoder : private codec::FieldReader {
     }
     return Error{ErrorCode::kCorrupt,
                  (entry.id.empty() ? "entry without an id" : "entry " + to_string(entry.id)) + ": " + *problem()};
-  }
-
-  /// nullopt: something is wrong with it.
-  std::optional<Entry> read_without_events(pb::Entry& from, size_t count) {
-    Entry entry = header(from);
-    const bool whole = from.has_event_count() && from.event_count() == count;
-    if (problem() || !whole || entry.request.verb != "decide") return std::nullopt;
-    return entry;
   }
 
  private:
@@ -488,16 +478,6 @@ Result<Entry> decode(std::string_view bytes) {
     return Error{ErrorCode::kCorrupt, "these " + std::to_string(bytes.size()) + " bytes are not an entry"};
   }
   return EntryDecoder{}.read(*message);
-}
-
-std::optional<Entry> decode_without_events(std::string_view bytes) {
-  const auto layout = codec::layout_of_decision(bytes);
-  if (!layout) return std::nullopt;
-  thread_local std::string around;
-  around.assign(bytes.substr(0, layout->events_begin)).append(bytes.substr(layout->events_end));
-  codec::Scratched<pb::Entry> message;
-  if (!message->ParseFromString(around)) return std::nullopt;
-  return EntryDecoder{}.read_without_events(*message, layout->events);
 }
 
 }  // namespace shiplog

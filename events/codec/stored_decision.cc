@@ -1,11 +1,16 @@
 #include "events/codec/stored_decision.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "events/base/json_match.h"
-#include "events/codec/entry_layout.h"
+#include "events/base/utf8.h"
 #include "events/codec/explanation_codec.h"
+#include "events/codec/wire_reader.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -18,6 +23,11 @@ constexpr uint32_t kVarint = 0;
 constexpr uint32_t kLengthFirst = 2;
 
 constexpr uint32_t tag_of(int field, uint32_t type) { return static_cast<uint32_t>(field) << 3U | type; }
+
+template <class Use>
+bool for_each_entry_field(std::string_view bytes, Use use) {
+  return for_each_field(bytes, {pb::Entry::kExpectsFieldNumber, pb::Entry::kEventsFieldNumber}, use);
+}
 
 /// The bytes of one message beside the struct that they should be of. The functions are called in the order of the
 /// fields' numbers; each is true if its field is what encode() would write.
@@ -148,58 +158,138 @@ bool matches(MessageMatcher& /*event*/, const Kind& /*wanted*/) {
   return false;
 }
 
-}  // namespace
+// The entry without its events. Each function is true if the field is one that it knows, with a value that decode()
+// would accept.
 
-std::optional<EntryLayout> layout_of_decision(std::string_view bytes) {
-  constexpr uint64_t kControl = 7;  // entry.proto: the hundreds of a kind's number name the family
-  constexpr std::string_view kDecides = "\x0a\x06" "decide";
-  EntryLayout layout;
-  bool decides = false;
-  uint64_t last = 0;
-  WireReader left{bytes};
-  while (!left.ended()) {
-    const auto begin = static_cast<size_t>(left.position() - bytes.data());
-    const auto tag = left.varint();
-    if (!tag) return std::nullopt;
-    const uint64_t field = *tag >> 3U;
-    const bool repeated = field == pb::Entry::kExpectsFieldNumber || field == pb::Entry::kEventsFieldNumber;
-    if (field < last || (field == last && !repeated)) return std::nullopt;
-    last = field;
-    if ((*tag & 7U) == kVarint) {
-      if (!left.varint()) return std::nullopt;
-      continue;
-    }
-    if ((*tag & 7U) != kLengthFirst) return std::nullopt;
-    const auto content = left.content();
-    if (!content) return std::nullopt;
-    if (field == pb::Entry::kRequestFieldNumber) {
-      decides = content->starts_with(kDecides);
-      if (!decides) return std::nullopt;
-    } else if (field == pb::Entry::kEventsFieldNumber) {
-      const auto kind = WireReader{*content}.varint();
-      if (!kind || (*kind >> 3U) / 100 == kControl) return std::nullopt;
-      if (layout.events++ == 0) layout.events_begin = begin;
-      layout.events_end = static_cast<size_t>(left.position() - bytes.data());
-    }
-  }
-  if (!decides || layout.events == 0) return std::nullopt;
-  return layout;
+bool read(const WireField& field, std::string& into) {
+  if (field.is_number || !is_utf8(field.content)) return false;
+  into = field.content;
+  return true;
 }
 
+bool read(const WireField& field, uint64_t& into) {
+  into = field.value;
+  return field.is_number;
+}
+
+bool read(const WireField& field, int64_t& into) {
+  into = static_cast<int64_t>(field.value);
+  return field.is_number;
+}
+
+bool read(const WireField& field, int32_t& into) {
+  into = static_cast<int32_t>(static_cast<uint32_t>(field.value));
+  return field.is_number;
+}
+
+bool read(const WireField& field, uint32_t& into) {
+  into = static_cast<uint32_t>(field.value);
+  return field.is_number;
+}
+
+bool read(const WireField& field, EntryId& into) {
+  if (field.is_number || field.content.size() != into.bytes.size()) return false;
+  std::copy(field.content.begin(), field.content.end(), into.bytes.begin());
+  return true;
+}
+
+bool read(const WireField& field, ObjectKey& into);
+
+/// A message whose fields are these members, in the order of their numbers from 1 on.
+template <class... Members>
+bool read_message(const WireField& field, Members&... members) {
+  return !field.is_number && for_each_field(field.content, {}, [&](const WireField& inner) {
+    uint32_t number = 0;
+    return ((++number == inner.number && read(inner, members)) || ...);
+  });
+}
+
+bool read(const WireField& field, ObjectKey& into) { return read_message(field, into.type, into.ns, into.name); }
+
+bool read(const WireField& field, Actor& into) {
+  return !field.is_number && for_each_field(field.content, {pb::Actor::kGroupsFieldNumber}, [&](const WireField& inner) {
+    switch (inner.number) {
+      case pb::Actor::kUserFieldNumber:
+        return read(inner, into.user);
+      case pb::Actor::kGroupsFieldNumber:
+        return read(inner, into.groups.emplace_back());
+      case pb::Actor::kServiceFieldNumber:
+        return read(inner, into.service);
+      case pb::Actor::kSourceIpFieldNumber:
+        return read(inner, into.source_ip);
+      case pb::Actor::kUserAgentFieldNumber:
+        return read(inner, into.user_agent);
+      default:
+        return false;
+    }
+  });
+}
+
+}  // namespace
 }  // namespace codec
 
+std::optional<Entry> decode_without_events(std::string_view bytes) {
+  using codec::read;
+  using codec::read_message;
+  using Message = codec::pb::Entry;
+  constexpr uint64_t kControl = 7;  // entry.proto: the hundreds of a kind's number name the family
+  std::optional<Entry> entry{std::in_place};
+  entry->fold_version = 0;
+  uint32_t event_count = 0;
+  uint32_t events = 0;
+  const auto use = [&](const codec::WireField& field) {
+    switch (field.number) {
+      case Message::kIdFieldNumber:
+        return read(field, entry->id);
+      case Message::kTimeMsFieldNumber:
+        return read(field, entry->time.value);
+      case Message::kActorFieldNumber:
+        return read(field, entry->actor);
+      case Message::kRequestFieldNumber:
+        return read_message(field, entry->request.verb, entry->request.path) && entry->request.verb == "decide";
+      case Message::kCauseFieldNumber:
+        return read_message(field, entry->cause.revision.value, entry->cause.entry_id, entry->cause.trace_id);
+      case Message::kAsOfFieldNumber:
+        return read(field, entry->as_of.value);
+      case Message::kFenceFieldNumber:
+        return read_message(field, entry->fence.service, entry->fence.epoch);
+      case Message::kFoldVersionFieldNumber:
+        return read(field, entry->fold_version);
+      case Message::kExpectsFieldNumber: {
+        Expect& expect = entry->expects.emplace_back();
+        return read_message(field, expect.object, expect.revision.value);
+      }
+      case Message::kEventsFieldNumber: {
+        const auto tag = codec::WireReader{field.content}.varint();
+        ++events;
+        return !field.is_number && tag && (*tag >> 3U) / 100 != kControl;
+      }
+      case Message::kSourceFieldNumber: {
+        RequestSource& source = entry->source;
+        return read_message(field, source.id, source.topic, source.partition, source.offset, source.done_before);
+      }
+      case Message::kEventCountFieldNumber:
+        return read(field, event_count);
+      default:
+        return false;
+    }
+  };
+  const bool whole = codec::for_each_entry_field(bytes, use);
+  if (!whole || events == 0 || event_count != events || entry->request.verb != "decide") return std::nullopt;
+  return entry;
+}
+
 bool holds_events(std::string_view bytes, const std::vector<Event>& events) {
-  const auto layout = codec::layout_of_decision(bytes);
-  if (!layout || layout->events != events.size()) return false;
-  codec::MessageMatcher entry{bytes.substr(layout->events_begin, layout->events_end - layout->events_begin)};
-  for (const Event& event : events) {
-    const bool same = entry.message(codec::pb::Entry::kEventsFieldNumber, [&](codec::MessageMatcher& one) {
-      return std::visit([&](const auto& kind) { return codec::matches(one, kind); },
-                        static_cast<const EventVariant&>(event));
-    });
-    if (!same) return false;
-  }
-  return entry.ended();
+  size_t same = 0;
+  const bool all = codec::for_each_entry_field(bytes, [&](const codec::WireField& field) {
+    if (field.number != codec::pb::Entry::kEventsFieldNumber) return true;
+    if (same == events.size()) return false;
+    codec::MessageMatcher event{field.content};
+    return std::visit([&](const auto& kind) { return codec::matches(event, kind); },
+                      static_cast<const EventVariant&>(events[same++])) &&
+           event.ended();
+  });
+  return all && same == events.size();
 }
 
 }  // namespace shiplog

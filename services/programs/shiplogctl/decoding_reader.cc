@@ -19,8 +19,8 @@ namespace shiplog::ctl {
 namespace {
 
 // Small batches are still in the processor's cache when they are taken.
-constexpr size_t kBatch = 128;
-constexpr uint64_t kBatchesAhead = 8;
+constexpr size_t kBatch = 64;
+constexpr uint64_t kBatchesAhead = 16;
 // The thread that folds waits for those who help it, and not for a batch.
 constexpr size_t kHelpEvery = 8;
 constexpr size_t kMostThreads = 3;

@@ -83,10 +83,11 @@ Result<ClusterItems> items_of_works(const State& state, const Binding& binding, 
   ClusterItems items;
   const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
   for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
-    if (work.type != type::kWork || deleting(state.value_of(work))) continue;
-    if (!rendered_for(state.value_of(work), key)) continue;
-    items.has_status = items.has_status || !state.value_of(work)["status"].is_empty();
-    SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
+    if (work.type != type::kWork) continue;
+    const Value& value = state.value_of(work);
+    if (deleting(value) || !rendered_for(value, key)) continue;
+    items.has_status = items.has_status || !value["status"].is_empty();
+    SHIPLOG_TRY(Value item, item_of(state, work, value, binding));
     items.by_cluster[cluster_of_space(work.ns)] = std::move(item);
   }
   return items;
