@@ -62,8 +62,8 @@ bool needs_escapes(std::string_view text) {
   return false;
 }
 
-// Writes into memory of the thread, which is there from the last time, so that most writes are a copy and no call. Every
-// change is written once: for the hash, the projection and the watches.
+// Writes into memory of the thread, which is there from the last time, so that most writes are a copy and no call.
+// Every change is written once: for the hash, the projection and the watches.
 class JsonWriter {
  public:
   JsonWriter() : out_{memory()} {}

@@ -207,22 +207,23 @@ bool read_message(const WireField& field, Members&... members) {
 bool read(const WireField& field, ObjectKey& into) { return read_message(field, into.type, into.ns, into.name); }
 
 bool read(const WireField& field, Actor& into) {
-  return !field.is_number && for_each_field(field.content, {pb::Actor::kGroupsFieldNumber}, [&](const WireField& inner) {
-    switch (inner.number) {
-      case pb::Actor::kUserFieldNumber:
-        return read(inner, into.user);
-      case pb::Actor::kGroupsFieldNumber:
-        return read(inner, into.groups.emplace_back());
-      case pb::Actor::kServiceFieldNumber:
-        return read(inner, into.service);
-      case pb::Actor::kSourceIpFieldNumber:
-        return read(inner, into.source_ip);
-      case pb::Actor::kUserAgentFieldNumber:
-        return read(inner, into.user_agent);
-      default:
-        return false;
-    }
-  });
+  return !field.is_number &&
+         for_each_field(field.content, {pb::Actor::kGroupsFieldNumber}, [&](const WireField& inner) {
+           switch (inner.number) {
+             case pb::Actor::kUserFieldNumber:
+               return read(inner, into.user);
+             case pb::Actor::kGroupsFieldNumber:
+               return read(inner, into.groups.emplace_back());
+             case pb::Actor::kServiceFieldNumber:
+               return read(inner, into.service);
+             case pb::Actor::kSourceIpFieldNumber:
+               return read(inner, into.source_ip);
+             case pb::Actor::kUserAgentFieldNumber:
+               return read(inner, into.user_agent);
+             default:
+               return false;
+           }
+         });
 }
 
 }  // namespace

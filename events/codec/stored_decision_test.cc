@@ -29,8 +29,9 @@ bool taken_for(std::string_view bytes, const std::vector<Event>& events) {
 }
 
 bool quick(const Event& event) {
-  static const std::set<std::string_view> kQuick = {"ObjectCreated",    "ObjectUpdated", "StatusUpdated",   "BindingPut",
-                                                    "PlacementDecided", "WorkRendered",  "StatusAggregated"};
+  static const std::set<std::string_view> kQuick = {"ObjectCreated",   "ObjectUpdated",    "StatusUpdated",
+                                                    "BindingPut",      "PlacementDecided", "WorkRendered",
+                                                    "StatusAggregated"};
   return kQuick.contains(name_of(event));
 }
 
@@ -99,7 +100,8 @@ TEST(StoredDecision, NoChangedBytesPassForTheOnesThatWereRecorded) {
       const auto decoded = decode(changed);
       ASSERT_TRUE(decoded) << name_of(event) << ", bit " << bit << ": " << decoded.error().message;
       EXPECT_TRUE(decoded.value().events == events) << name_of(event) << ", bit " << bit;
-      EXPECT_TRUE(without_events(decoded.value()) == *decode_without_events(changed)) << name_of(event) << ", bit " << bit;
+      EXPECT_TRUE(without_events(decoded.value()) == *decode_without_events(changed))
+          << name_of(event) << ", bit " << bit;
     }
     for (size_t size = 0; size < bytes.size(); ++size) {
       EXPECT_FALSE(taken_for(std::string_view{bytes}.substr(0, size), events)) << name_of(event) << ", " << size;

@@ -67,7 +67,8 @@ bool for_each_field(std::string_view bytes, std::initializer_list<uint32_t> repe
     if (!tag || *tag >> 3U > UINT32_MAX) return false;
     WireField field;
     field.number = static_cast<uint32_t>(*tag >> 3U);
-    if (field.number < last || (field.number == last && std::ranges::find(repeated, last) == repeated.end())) return false;
+    if (field.number < last || (field.number == last && std::ranges::find(repeated, last) == repeated.end()))
+      return false;
     last = field.number;
     field.is_number = (*tag & 7U) == kVarint;
     if (!field.is_number && (*tag & 7U) != kLengthFirst) return false;

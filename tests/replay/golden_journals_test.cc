@@ -126,6 +126,49 @@ TEST_P(GoldenJournal, DecisionsRepeat) {
   }
 }
 
+/// One recorded decision is another one: the value of one of its events has a member more, or its explanation another
+/// digest. False: it has no such event.
+bool plant_difference(Entry& entry) {
+  for (Event& event : entry.events) {
+    const bool planted = std::visit(
+        [](auto& one) {
+          if constexpr (requires { one.value.set("planted", 1); }) {
+            one.value.set("planted", 1);
+            return true;
+          } else if constexpr (requires { one.why.inputs_digest.clear(); }) {
+            one.why.inputs_digest += "0";
+            return true;
+          } else {
+            return false;
+          }
+        },
+        event);
+    if (planted) return true;
+  }
+  return false;
+}
+
+TEST_P(GoldenJournal, ADecisionThatWasChangedIsFound) {
+  size_t tried = 0;
+  for (size_t at = 0; at < records.size(); ++at) {
+    Entry entry = decode(records[at]).value();
+    if (entry.request.verb != "decide" || at % 7 != 0 || !plant_difference(entry)) continue;
+    ++tried;
+    for (const bool undecoded : {false, true}) {
+      std::vector<ctl::ReplayRecord> changed;
+      for (const std::string& record : records) {
+        const Offset offset{static_cast<int64_t>(changed.size())};
+        const std::string bytes = changed.size() == at ? encode(entry) : record;
+        changed.push_back(ctl::record_from(offset, bytes, undecoded).value());
+      }
+      const Verified verified = verify(changed);
+      EXPECT_TRUE(verified.differences.starts_with("offset " + std::to_string(at) + ","))
+          << "offset " << at << (undecoded ? ", undecoded: " : ": ") << verified.differences;
+    }
+  }
+  EXPECT_GE(tried, 3U);
+}
+
 INSTANTIATE_TEST_SUITE_P(FoldVersions, GoldenJournal, ::testing::Range(1U, kFoldVersion + 1));
 
 /// words.db is of a build before fold version 2, see journal_test.cc.

@@ -14,8 +14,8 @@ namespace shiplog::ctl {
 /// Threads that decode beside the one that takes the records: one processor is that one's.
 size_t decoding_threads();
 
-/// The record whose bytes these are. `undecoded`: a decision is left undecoded, if its bytes permit it. Errors: those of
-/// decode().
+/// The record whose bytes these are. `undecoded`: a decision is left undecoded, if its bytes permit it. Errors: those
+/// of decode().
 Result<ReplayRecord> record_from(Offset offset, std::string bytes, bool undecoded);
 
 struct DecodingOptions {
