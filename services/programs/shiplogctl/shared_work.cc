@@ -1,7 +1,5 @@
 #include "services/programs/shiplogctl/shared_work.h"
 
-#include <thread>
-
 namespace shiplog::ctl {
 namespace {
 
@@ -32,10 +30,9 @@ void SharedWork::for_each(size_t count, const Use& use) {
   }
   run(calls);
   calls_.store(nullptr);
-  // One that came in before is at its last number, or leaves.
-  for (int spins = 0; inside_.load() != 0; ++spins) {
-    spins < kSpins ? relax() : std::this_thread::yield();
-  }
+  // One that came in before is at its last number, or leaves. If it was interrupted there, it needs the processor more.
+  for (int spins = 0; inside_.load() != 0 && spins < kSpins; ++spins) relax();
+  for (uint32_t inside = inside_.load(); inside != 0; inside = inside_.load()) inside_.wait(inside);
 }
 
 bool SharedWork::help() {
@@ -43,7 +40,7 @@ bool SharedWork::help() {
   inside_.fetch_add(1);
   Calls* const calls = calls_.load();
   const bool any = calls != nullptr && run(*calls);
-  inside_.fetch_sub(1);
+  if (inside_.fetch_sub(1) == 1) inside_.notify_all();
   return any;
 }
 
