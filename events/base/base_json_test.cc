@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/json_match.h"
 #include "events/base/random.h"
 
 namespace shiplog {
@@ -121,6 +122,36 @@ TEST(Json, WritesEveryByteTheSameAtEveryPlaceOfAString) {
       EXPECT_EQ(written == '"' + text + '"', plain) << written;
     }
   }
+}
+
+TEST(Json, MatchesItsOwnTextAndNoOther) {
+  const Value value = parsed(
+      R"({"a":[],"b":{},"c":null,"d":[true,false,0,-7,9223372036854775807],"e":1.5,"f":1.0,"g":"",)"
+      R"("h":"more than fourteen bytes","i":"\"quoted\" \\ \u0001 \n","j":{"k":{"l":[{"m":"n"},{"m":"o"}]}},"\"":1})");
+  const std::string text = to_json(value);
+  EXPECT_TRUE(is_json_of(text, value));
+  for (size_t at = 0; at < text.size(); ++at) {
+    EXPECT_FALSE(is_json_of(text.substr(0, at), value)) << at;
+    for (const char other : {'"', ',', '0', ']', '}', '\\', 'x'}) {
+      std::string changed = text;
+      if (changed[at] == other) continue;
+      changed[at] = other;
+      EXPECT_FALSE(is_json_of(changed, value)) << changed;
+    }
+  }
+  EXPECT_FALSE(is_json_of(text + " ", value));
+  EXPECT_FALSE(is_json_of("", Value{}));
+  EXPECT_TRUE(is_json_of("null", Value{}));
+}
+
+TEST(Json, AStringThatLooksLikeMoreMembersMatchesItselfAlone) {
+  const Value one = Value::object({{"a", "x\",\"b\":\"y"}});
+  const Value two = Value::object({{"a", "x"}, {"b", "y"}});
+  EXPECT_FALSE(is_json_of(to_json(two), one));
+  EXPECT_FALSE(is_json_of(to_json(one), two));
+  EXPECT_TRUE(is_json_of(to_json(one), one));
+  const Value key = Value::object({{"a\":1,\"b", 2}});
+  EXPECT_FALSE(is_json_of(to_json(Value::object({{"a", 1}, {"b", 2}})), key));
 }
 
 TEST(Json, AppendsToWhatIsThere) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "events/base/check.h"
+#include "events/base/json_match.h"
 
 namespace shiplog {
 namespace {
@@ -35,6 +36,32 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
   const uint64_t quote = word ^ (kOnes * '"');
   const uint64_t backslash = word ^ (kOnes * '\\');
   return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
+}
+
+bool needs_escapes(std::string_view text) {
+  const auto block = [&](size_t at) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    return bytes;
+  };
+  constexpr size_t kBlock = sizeof(uint64_t);
+  if (text.size() >= kBlock) {
+    const size_t last = text.size() - kBlock;  // it may overlap the one before
+    for (size_t position = 0; position < last; position += kBlock) {
+      if (escaped_bytes(block(position)) != 0) return true;
+    }
+    return escaped_bytes(block(last)) != 0;
+  }
+  if (text.size() >= kBlock / 2) {
+    uint32_t halves[2];
+    std::memcpy(&halves[0], text.data(), sizeof halves[0]);
+    std::memcpy(&halves[1], text.data() + text.size() - sizeof halves[1], sizeof halves[1]);
+    return escaped_bytes(halves[0] | uint64_t{halves[1]} << 32U) != 0;
+  }
+  for (const char c : text) {
+    if (kEscapes[static_cast<unsigned char>(c)] != 0) return true;
+  }
+  return false;
 }
 
 // Copies a text that needs no escapes. False: it does, and what was written is of no use.
@@ -243,7 +270,85 @@ void append(std::string& out, Write write) {
   if (scratch.capacity > kKept) scratch = {};
 }
 
+// Reads canonical JSON beside the value that it should be of.
+class JsonMatcher {
+ public:
+  explicit JsonMatcher(std::string_view text) : at_{text.data()}, end_{text.data() + text.size()} {}
+
+  bool ended() const { return at_ == end_; }
+
+  bool value(const Value& value) {
+    switch (value.kind()) {
+      case Value::Kind::kNull:
+        return text("null");
+      case Value::Kind::kBool:
+        return text(value.as_bool() ? "true" : "false");
+      case Value::Kind::kInt: {
+        std::array<char, 24> digits;
+        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value.as_int());
+        return text({digits.data(), static_cast<size_t>(done.ptr - digits.data())});
+      }
+      case Value::Kind::kDouble:
+        return text(to_json(value));
+      case Value::Kind::kString:
+        return string(value.as_string());
+      case Value::Kind::kArray: {
+        bool first = true;
+        for (const Value& item : value.items()) {
+          if (!character(first ? '[' : ',') || !this->value(item)) return false;
+          first = false;
+        }
+        return text(first ? "[]" : "]");
+      }
+      case Value::Kind::kObject: {
+        bool first = true;
+        for (const Value::Member& member : value.members()) {
+          if (!character(first ? '{' : ',') || !string(member.key()) || !character(':') || !this->value(member.value)) {
+            return false;
+          }
+          first = false;
+        }
+        return text(first ? "{}" : "}");
+      }
+    }
+    return false;
+  }
+
+ private:
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+
+  bool character(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool text(std::string_view plain) {
+    if (left() < plain.size() || std::memcmp(at_, plain.data(), plain.size()) != 0) return false;
+    at_ += plain.size();
+    return true;
+  }
+
+  bool string(std::string_view plain) {
+    // What is escaped may look like the end of a string and what follows it.
+    if (needs_escapes(plain)) {
+      std::string escaped;
+      append_json_string(plain, escaped);
+      return text(escaped);
+    }
+    return character('"') && (plain.empty() || text(plain)) && character('"');
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
 }  // namespace
+
+bool is_json_of(std::string_view text, const Value& value) {
+  JsonMatcher matcher{text};
+  return matcher.value(value) && matcher.ended();
+}
 
 std::string to_json(const Value& value) {
   std::string out;

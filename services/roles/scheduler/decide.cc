@@ -19,27 +19,29 @@ namespace {
 
 /// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
 /// the answers of estimators.
-std::string digest_of(const State& state, const Object& binding, const std::string& ns, const PlacementContext& context,
+std::string digest_of(const State& state, const ObjectKey& key, const Object& binding, const PlacementContext& context,
                       const std::optional<Value>& estimates) {
   constexpr size_t kHashBytes = 16;
   std::string read;
   read.reserve((state.clusters().size() + 2) * kHashBytes);
-  const auto add = [&](const Object& object) {
+  const auto add_hash = [&](const Hash128& hash) {
     char bytes[kHashBytes];
     for (unsigned at = 0; at < 8; ++at) {
-      bytes[at] = static_cast<char>(object.hash.lo >> (8 * at) & 0xffU);
-      bytes[at + 8] = static_cast<char>(object.hash.hi >> (8 * at) & 0xffU);
+      bytes[at] = static_cast<char>(hash.lo >> (8 * at) & 0xffU);
+      bytes[at + 8] = static_cast<char>(hash.hi >> (8 * at) & 0xffU);
     }
     read.append(bytes, sizeof bytes);
   };
-  add(binding);
+  const auto add = [&](const Object& object) { add_hash(object.hash); };
+  // A replay defers this one (fold/staged.cc).
+  add_hash(binding.hash == Hash128{} ? hash_of(key, binding.value) : binding.hash);
   for (const auto& [name, cluster] : state.objects(type::kCluster)) add(cluster);
-  if (!ns.empty()) {
-    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) add(quota);
+  if (!key.ns.empty()) {
+    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, key.ns)) add(quota);
   }
   for (const AffinityGroup* group : {context.together, context.apart}) {
     if (group == nullptr) continue;
-    for (const auto& [key, targets] : group->members) add(*state.find(key));
+    for (const auto& [member, targets] : group->members) add(*state.find(member));
   }
   if (context.definition != nullptr) {
     read += context.definition->name;
@@ -157,7 +159,7 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
   PlacementOutcome outcome = place_by_terms(state.clusters(), demand, why);
-  why.inputs_digest = digest_of(state, *object, key.ns, context, estimates);
+  why.inputs_digest = digest_of(state, key, *object, context, estimates);
   add_expected_service(state, demand, why);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
