@@ -7,8 +7,10 @@
 #include "events/base/utf8.h"
 #include "events/codec/arena.h"
 #include "events/codec/codec.h"
+#include "events/codec/encode_placement.h"
 #include "events/codec/explanation_codec.h"
 #include "events/codec/utf8_repair.h"
+#include "events/codec/wire_writer.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -169,21 +171,6 @@ void put(const std::vector<Target>& targets, google::protobuf::RepeatedPtrField<
     pb::Target* added = out->Add();
     put(target.cluster, added->mutable_cluster());
     added->set_replicas(target.replicas);
-  }
-}
-
-void put(const PlacementDecided& event, pb::Event* out) {
-  pb::PlacementDecided* to = out->mutable_placement_decided();
-  put(event.binding, to->mutable_binding());
-  put(event.targets, to->mutable_targets());
-  to->set_observed_generation(event.observed_generation);
-  put(event.applied_placement, to->mutable_applied_placement());
-  put(event.affinity_name, to->mutable_affinity_name());
-  put_unless_default(event.why, to, &pb::PlacementDecided::mutable_why);
-  for (const ComponentReplicas& component : event.components) {
-    pb::ComponentReplicas* added = to->add_components();
-    put(component.name, added->mutable_name());
-    added->set_replicas(component.replicas);
   }
 }
 
@@ -462,7 +449,8 @@ void put(const OptionsSet& event, pb::Event* out) {
 
 // the entry
 
-void put(const Entry& entry, pb::Entry* out) {
+// What stands before the events, by the numbers of the fields.
+void put_head(const Entry& entry, pb::Entry* out) {
   put(entry.id, out->mutable_id());
   out->set_time_ms(entry.time.value);
   put_unless_default(entry.actor, out, &pb::Entry::mutable_actor);
@@ -476,22 +464,68 @@ void put(const Entry& entry, pb::Entry* out) {
     put(expect.object, added->mutable_object());
     added->set_revision(expect.revision.value);
   }
-  for (const Event& event : entry.events) {
-    pb::Event* to = out->add_events();
-    std::visit([to](const auto& alternative) { put(alternative, to); }, event);
-    SHIPLOG_CHECK(to->kind_case() != pb::Event::KIND_NOT_SET, "every event is written as its own kind");
-  }
+}
+
+void put_tail(const Entry& entry, pb::Entry* out) {
   put_unless_default(entry.source, out, &pb::Entry::mutable_source);
   out->set_event_count(static_cast<uint32_t>(entry.events.size()));
+}
+
+void put_event(const Event& event, pb::Event* out) {
+  std::visit(
+      [out](const auto& alternative) {
+        using Kind = std::decay_t<decltype(alternative)>;
+        // Written without a message, by write_events().
+        if constexpr (!std::is_same_v<Kind, PlacementDecided>) put(alternative, out);
+      },
+      event);
+  SHIPLOG_CHECK(out->kind_case() != pb::Event::KIND_NOT_SET, "every event is written as its own kind");
+}
+
+void append(const google::protobuf::MessageLite& message, std::string& bytes) {
+  SHIPLOG_CHECK(message.AppendToString(&bytes), "an entry of more than 2 GiB cannot be written");
+}
+
+/// Of an entry with a placement, which has no message.
+void write_events(const Entry& entry, google::protobuf::Arena* arena, std::string& bytes) {
+  constexpr uint32_t kEvents = pb::Entry::kEventsFieldNumber;
+  for (const Event& event : entry.events) {
+    const auto* placement = std::get_if<PlacementDecided>(&event);
+    const size_t expected = placement == nullptr ? 0 : codec::roughly_encoded_size(*placement);
+    codec::put_measured(
+        kEvents, bytes,
+        [&] {
+          if (placement != nullptr) return codec::write_event(*placement, bytes);
+          auto* message = google::protobuf::Arena::CreateMessage<pb::Event>(arena);
+          put_event(event, message);
+          append(*message, bytes);
+        },
+        expected);
+  }
 }
 
 }  // namespace
 
 std::string encode(const Entry& entry) {
   codec::Scratched<pb::Entry> message;
-  put(entry, &*message);
   std::string bytes;
-  SHIPLOG_CHECK(message->SerializeToString(&bytes), "an entry of more than 2 GiB cannot be written");
+  put_head(entry, &*message);
+  size_t placements = 0;
+  for (const Event& event : entry.events) {
+    if (const auto* placement = std::get_if<PlacementDecided>(&event)) {
+      placements += codec::roughly_encoded_size(*placement);
+    }
+  }
+  if (placements > 0) {
+    bytes.reserve(placements);
+    append(*message, bytes);
+    write_events(entry, message->GetArena(), bytes);
+    message->Clear();
+  } else {
+    for (const Event& event : entry.events) put_event(event, message->add_events());
+  }
+  put_tail(entry, &*message);
+  append(*message, bytes);
   return bytes;
 }
 

@@ -1,45 +1,12 @@
 #include <boost/pfr.hpp>
 
-#include "events/base/utf8.h"
 #include "events/codec/explanation_codec.h"
-#include "events/codec/utf8_repair.h"
-#include "events/codec/wire.h"
+#include "events/codec/wire_writer.h"
 
 namespace shiplog::codec {
 namespace {
 
-void put_varint(uint64_t number, std::string& out) {
-  constexpr uint64_t kMore = 0x80;
-  for (; number >= kMore; number >>= 7U) out += static_cast<char>(number | kMore);
-  out += static_cast<char>(number);
-}
-
-void put_tag(uint32_t field, FactWireType type, std::string& out) {
-  put_varint((uint64_t{field} << kWireTypeBits) | static_cast<uint32_t>(type), out);
-}
-
-/// A field whose length is known once `write` has appended it.
-template <class Write>
-void put_measured(uint32_t field, std::string& out, Write write) {
-  put_tag(field, FactWireType::kLengthFirst, out);
-  const size_t begin = out.size();
-  out += '\0';  // enough for most
-  write();
-  const size_t length = out.size() - begin - 1;
-  std::string prefix;
-  put_varint(length, prefix);
-  out.replace(begin, 1, prefix);
-}
-
-void put_bytes(uint32_t field, std::string_view bytes, std::string& out) {
-  put_tag(field, FactWireType::kLengthFirst, out);
-  put_varint(bytes.size(), out);
-  out += bytes;
-}
-
-void put_item(uint32_t field, const std::string& text, std::string& out) {
-  is_utf8(text) ? put_bytes(field, text, out) : put_bytes(field, repaired(text), out);
-}
+void put_item(uint32_t field, const std::string& text, std::string& out) { put_text(field, text, out); }
 
 void put_members(const Fact& fact, std::string& out);
 
@@ -49,14 +16,6 @@ void put_members(const Message& message, std::string& out);
 template <class Message>
 void put_item(uint32_t field, const Message& message, std::string& out) {
   put_measured(field, out, [&] { put_members(message, out); });
-}
-
-template <class Numbers, class Raw>
-void put_packed(uint32_t field, const Numbers& numbers, std::string& out, Raw raw) {
-  if (numbers.empty()) return;
-  put_measured(field, out, [&] {
-    for (const auto& number : numbers) put_varint(raw(number), out);
-  });
 }
 
 // As in proto3, a member that has its default is left out.

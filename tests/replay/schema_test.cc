@@ -1,6 +1,7 @@
 // Keeps the schema readable for ever: what a field once was, it stays.
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -151,6 +152,48 @@ TEST(Schema, HasNoFieldThatTheCodecDoesNotWrite) {
       const FieldDescriptor& field = *message->field(at);
       EXPECT_EQ(seen.contains(&field), !only_read(field)) << line_of(field);
     }
+  }
+}
+
+PlacementDecided any_placement(std::mt19937& random) {
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
+  // Names of any length around those at which a length takes one byte more, some of them no UTF-8.
+  const auto name = [&] { return std::string(below(2) == 0 ? below(20) : below(300), below(9) == 0 ? '\xC3' : 'n'); };
+  const auto number = [&] { return below(3) == 0 ? int64_t{0} : static_cast<int64_t>(random()) << below(33); };
+  PlacementDecided placement;
+  placement.binding = {name(), name(), name()};
+  for (uint32_t i = below(4) == 0 ? 0 : below(1500); i > 0; --i) placement.targets.push_back({name(), -number()});
+  placement.observed_generation = number();
+  placement.applied_placement = name();
+  placement.affinity_name = name();
+  for (uint32_t i = below(3); i > 0; --i) placement.components.push_back({name(), number()});
+  if (below(4) == 0) return placement;
+  placement.why.inputs_digest = name();
+  if (below(4) == 0) return placement;
+  placement.why.judgements.push_back({{{"ClusterAffinity", true, {}}}, {{"ClusterLocality", number()}}});
+  for (uint32_t i = below(1500); i > 0; --i) placement.why.clusters.push_back({name(), below(2), number(), -1});
+  placement.why.steps.emplace_back(ReplicasKept{number(), {below(9), below(300)}, {number(), number()}});
+  return placement;
+}
+
+TEST(Schema, PlacementsAreWrittenAsProtobufWritesThem) {
+  const EventSchema schema;
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<Message> message{factory.GetPrototype(schema.message("Entry"))->New()};
+  std::mt19937 random{202};
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Event> events;
+    for (int left = 1 + round % 3; left > 0; --left) {
+      events.emplace_back(any_placement(random));
+      if (random() % 2 == 0) events.insert(events.begin(), samples::every_kind()[random() % 4]);
+    }
+    const std::string bytes = encode(samples::entry_of(std::move(events)));
+    ASSERT_TRUE(message->ParseFromString(bytes)) << "round " << round;
+    ASSERT_TRUE(message->GetReflection()->GetUnknownFields(*message).empty());
+    ASSERT_EQ(message->SerializeAsString(), bytes) << "round " << round;
+    const auto read = decode(bytes);
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(encode(read.value()), bytes);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "events/explain/text.h"
 #include "events/state/condition.h"
 #include "services/roles/scheduler/estimate/accurate.h"
+#include "services/roles/scheduler/fleet_table.h"
 #include "services/roles/scheduler/place.h"
 #include "services/roles/scheduler/placement_context.h"
 #include "services/roles/scheduler/quota.h"
@@ -17,8 +18,34 @@
 namespace shiplog::scheduler {
 namespace {
 
+constexpr size_t kHashBytes = 16;
+
+void append(const Hash128& hash, std::string& to) {
+  char bytes[kHashBytes];
+  for (unsigned at = 0; at < 8; ++at) {
+    bytes[at] = static_cast<char>(hash.lo >> (8 * at) & 0xffU);
+    bytes[at + 8] = static_cast<char>(hash.hi >> (8 * at) & 0xffU);
+  }
+  to.append(bytes, sizeof bytes);
+}
+
+/// Of all Clusters, in the order of their names.
+std::string cluster_hashes(const State& state) {
+  std::string hashes;
+  hashes.reserve((state.clusters().size() + 1) * kHashBytes);
+  for (const auto& [name, cluster] : state.objects(type::kCluster)) append(cluster.hash, hashes);
+  return hashes;
+}
+
+/// Of this thread. What is in it follows from the state of each decision: decisions do not depend on the one before.
+FleetTable& fleet_table() {
+  thread_local FleetTable table;
+  return table;
+}
+
 /// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
 /// the answers of estimators.
+<<<<<<< HEAD
 std::string digest_of(const State& state, const ObjectKey& key, const Object& binding, const PlacementContext& context,
                       const std::optional<Value>& estimates) {
   constexpr size_t kHashBytes = 16;
@@ -42,6 +69,20 @@ std::string digest_of(const State& state, const ObjectKey& key, const Object& bi
   for (const AffinityGroup* group : {context.together, context.apart}) {
     if (group == nullptr) continue;
     for (const auto& [member, targets] : group->members) add(*state.find(member));
+=======
+std::string digest_of(const State& state, const Object& binding, const std::string& clusters, const std::string& ns,
+                      const PlacementContext& context, const std::optional<Value>& estimates) {
+  std::string read;
+  read.reserve(clusters.size() + 2 * kHashBytes);
+  append(binding.hash, read);
+  read += clusters;
+  if (!ns.empty()) {
+    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) append(quota.hash, read);
+  }
+  for (const AffinityGroup* group : {context.together, context.apart}) {
+    if (group == nullptr) continue;
+    for (const auto& [key, targets] : group->members) append(state.find(key)->hash, read);
+>>>>>>> rates
   }
   if (context.definition != nullptr) {
     read += context.definition->name;
@@ -158,8 +199,18 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
   why.steps.emplace_back(trigger->reason);
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
+<<<<<<< HEAD
   PlacementOutcome outcome = place_by_terms(state.clusters(), demand, why);
   why.inputs_digest = digest_of(state, key, *object, context, estimates);
+=======
+  std::string applied = to_json(binding.placement);
+  demand.placement_json = applied;
+  const std::string clusters = cluster_hashes(state);
+  FleetTable& fleet = fleet_table();
+  fleet.follow(state, clusters);
+  PlacementOutcome outcome = place_by_terms(fleet, demand, why);
+  why.inputs_digest = digest_of(state, *object, clusters, key.ns, context, estimates);
+>>>>>>> rates
   add_expected_service(state, demand, why);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 
@@ -168,7 +219,6 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
     if (condition_is(binding, "QuotaExceeded", refused->message)) return Nothing{};
     return one_event(std::move(*refused), binding, object->revision);
   }
-  std::string applied = to_json(binding.placement);
   std::vector<ComponentReplicas> components = components_of(demand);
   const bool nothing_new = !trigger->fresh && targets == binding.targets && components == binding.placed_components &&
                            applied == binding.applied_placement && outcome.affinity == binding.observed_affinity &&

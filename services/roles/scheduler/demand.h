@@ -53,6 +53,8 @@ struct Demand {
   /// The answers of the members' estimators for this cycle: {CLUSTER: {replicas} | {failure}}. nullptr: none was
   /// called.
   const Value* estimates = nullptr;
+  /// Canonical JSON that `placement` was read from; empty: not known, so that nothing is kept for other placements.
+  std::string_view placement_json = {};
 
   /// It has components, and is for exactly one cluster: these are placed together, and their room is estimated whole
   /// (M-1).
@@ -87,9 +89,11 @@ struct Candidate {
   const Cluster* cluster = nullptr;
   int64_t tier = 0;  ///< 0, or the number of the overflow affinity that matched
   int64_t score = 0;
-  int64_t allocatable = 0;  ///< further replicas that fit, as estimated
-  int64_t available = 0;    ///< allocatable and what the binding has there already
-  uint32_t line = 0;        ///< its place in Explanation::clusters
+  int64_t allocatable = 0;           ///< further replicas that fit, as estimated
+  int64_t available = 0;             ///< allocatable and what the binding has there already
+  uint32_t line = 0;                 ///< its place in Explanation::clusters
+  uint32_t row = 0;                  ///< its place in the FleetTable
+  const Target* previous = nullptr;  ///< what the binding has there now
 };
 
 /// Why there is no placement.

@@ -37,25 +37,24 @@ class ScoredJudgements {
   std::map<int64_t, uint32_t> by_points_;
 };
 
-void rate(std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
+void rate(FleetTable& fleet, std::vector<Candidate>& candidates, const Demand& demand, Explanation& why) {
   const bool room = needs_capacity(demand);
-  const Estimate estimate{demand};
+  const Estimate estimate{demand, fleet};
   const bool locality = demand.context.plugin_on("ClusterLocality");
   if (room && demand.goes_as_a_set()) why.steps.emplace_back(RoomInSets{});
   if (room && demand.context.unsettled != nullptr) why.steps.emplace_back(RoomReserved{});
   const Accurate accurate{demand, candidates, why};
   ScoredJudgements scored{why.judgements};
   for (Candidate& candidate : candidates) {
-    const Target* previous = demand.previous(candidate.cluster->name);
-    if (locality) candidate.score = cluster_locality(demand, *candidate.cluster);
+    if (locality) candidate.score = cluster_locality(candidate);
     ClusterExplanation& line = why.clusters[candidate.line];
     if (locality && !demand.binding.targets.empty()) line.judgement = scored.add(line.judgement, candidate.score);
     if (!room) continue;
-    candidate.allocatable = estimate(*candidate.cluster);
+    candidate.allocatable = estimate(candidate.row);
     if (const auto bound = accurate.bound(candidate.cluster->name)) {
       candidate.allocatable = std::min(candidate.allocatable, *bound);
     }
-    candidate.available = candidate.allocatable + (previous == nullptr ? 0 : previous->replicas);
+    candidate.available = candidate.allocatable + (candidate.previous == nullptr ? 0 : candidate.previous->replicas);
     line.available_replicas = candidate.allocatable;
   }
 }
@@ -69,9 +68,9 @@ void explain_plugins(const Demand& demand, Explanation& why) {
 }
 
 /// One cycle under one affinity term.
-Placed<std::vector<Target>> place(const Clusters& clusters, const Demand& demand, Explanation& why) {
-  SHIPLOG_TRY(auto candidates, filter(clusters, demand, why));
-  rate(candidates, demand, why);
+Placed<std::vector<Target>> place(FleetTable& fleet, const Demand& demand, Explanation& why) {
+  SHIPLOG_TRY(auto candidates, filter(fleet, demand, why));
+  rate(fleet, candidates, demand, why);
   SHIPLOG_TRY(const auto selected, select(std::move(candidates), demand, why));
   SHIPLOG_TRY(auto targets, assign(selected, demand, why));
   // Both are sorted by cluster.
@@ -93,10 +92,10 @@ bool needs_capacity(const Demand& demand) {
   return !demand.placement.spread.empty();
 }
 
-PlacementOutcome place_by_terms(const Clusters& clusters, Demand demand, Explanation& why) {
+PlacementOutcome place_by_terms(FleetTable& fleet, Demand demand, Explanation& why) {
   explain_plugins(demand, why);
   const auto& terms = demand.placement.terms;
-  if (terms.empty()) return {place(clusters, demand, why), ""};
+  if (terms.empty()) return {place(fleet, demand, why), ""};
   size_t first = 0;
   for (size_t index = 0; index < terms.size() && !demand.fresh; ++index) {
     if (terms[index].name == demand.binding.observed_affinity) first = index;
@@ -104,7 +103,7 @@ PlacementOutcome place_by_terms(const Clusters& clusters, Demand demand, Explana
   std::optional<PlacementFailure> first_failure;
   for (size_t index = first; index < terms.size(); ++index) {
     demand.term = &terms[index];
-    auto targets = place(clusters, demand, why);
+    auto targets = place(fleet, demand, why);
     if (targets) {
       why.steps.emplace_back(AffinityApplied{static_cast<int64_t>(index), terms[index].name});
       return {std::move(targets), terms[index].name};

@@ -24,7 +24,8 @@ struct PlacementTrial {
 
   bool chosen() const {
     Explanation unread;
-    const auto placed = place_by_terms(clusters, {binding, placement, nullptr, fresh, context}, unread);
+    FleetTable fleet{clusters};
+    const auto placed = place_by_terms(fleet, {binding, placement, nullptr, fresh, context}, unread);
     return placed.targets &&
            std::ranges::any_of(placed.targets.value(), [&](const Target& target) { return target.cluster == name; });
   }

@@ -12,16 +12,17 @@ std::vector<Target> same_for_all(const std::vector<Candidate>& selected, int64_t
   std::vector<Target> targets;
   targets.reserve(selected.size());
   for (const Candidate& candidate : selected) targets.push_back({candidate.cluster->name, replicas});
-  if (!std::is_sorted(targets.begin(), targets.end())) std::sort(targets.begin(), targets.end());
+  // Lines are in the order of names.
+  if (!std::ranges::is_sorted(selected, {}, &Candidate::line)) std::sort(targets.begin(), targets.end());
   return targets;
 }
 
-std::vector<Share> shares_of(const std::vector<Candidate>& selected, const Demand& demand, int64_t tier) {
+std::vector<Share> shares_of(const std::vector<Candidate>& selected, int64_t tier) {
   std::vector<Share> shares;
   shares.reserve(selected.size());
   for (const Candidate& candidate : selected) {
     if (tier >= 0 && candidate.tier != tier) continue;
-    const Target* previous = demand.previous(candidate.cluster->name);
+    const Target* previous = candidate.previous;
     shares.push_back(
         {candidate.cluster->name, candidate.allocatable, previous == nullptr ? 0 : previous->replicas, candidate.line});
   }
@@ -41,7 +42,7 @@ Placed<std::vector<Target>> assign_by_tier(const std::vector<Candidate>& selecte
     const int64_t part = std::min(left, room);
     if (part == 0) continue;
     why.steps.emplace_back(TierFilled{tier, room, part});
-    SHIPLOG_TRY(const auto given, assign_dynamic(part, shares_of(selected, demand, tier), demand, why));
+    SHIPLOG_TRY(const auto given, assign_dynamic(part, shares_of(selected, tier), demand, why));
     targets.insert(targets.end(), given.begin(), given.end());
     left -= part;
   }
@@ -64,7 +65,7 @@ Placed<std::vector<Target>> divide(const std::vector<Candidate>& selected, const
       break;
   }
   if (demand.term != nullptr && !demand.term->overflow.empty()) return assign_by_tier(selected, demand, why);
-  return assign_dynamic(demand.binding.replicas, shares_of(selected, demand, -1), demand, why);
+  return assign_dynamic(demand.binding.replicas, shares_of(selected, -1), demand, why);
 }
 
 /// --enable-empty-workload-propagation (S-46): a selected cluster without replicas gets the object all the same.
@@ -89,7 +90,7 @@ int64_t sum_of(const std::vector<Target>& targets) {
 }  // namespace
 
 Divided divided(Division division, Scaling scaling, int64_t replicas, const std::vector<Weight>& weights,
-                const std::vector<Target>& assigned) {
+                const std::vector<Seats>& assigned) {
   Divided step;
   step.division = division;
   step.scaling = scaling;
@@ -101,8 +102,16 @@ Divided divided(Division division, Scaling scaling, int64_t replicas, const std:
     step.clusters.push_back(weight.line);
     step.weights.push_back(weight.weight);
   }
-  for (const Target& target : assigned) step.assigned.push_back(target.replicas);
+  for (const Seats& each : assigned) step.assigned.push_back(each.seats);
   return step;
+}
+
+std::vector<Target> targets_of(const std::vector<Seats>& assigned) {
+  std::vector<Target> targets;
+  for (const Seats& each : assigned) {
+    if (each.seats != 0) targets.push_back({std::string{each.name}, each.seats});
+  }
+  return targets;
 }
 
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why) {

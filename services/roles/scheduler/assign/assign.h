@@ -25,12 +25,15 @@ struct Share {
 
 /// The step for replicas that were divided by these weights.
 Divided divided(Division division, Scaling scaling, int64_t replicas, const std::vector<Weight>& weights,
-                const std::vector<Target>& assigned);
+                const std::vector<Seats>& assigned);
+/// Those who get replicas.
+std::vector<Target> targets_of(const std::vector<Seats>& assigned);
 
-/// By fixed weights; neither capacity nor the past counts (S-50).
+/// By fixed weights; neither capacity nor the past counts (S-50). Without clusters that get no replicas.
 std::vector<Target> assign_static(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why);
 
-/// By available replicas, over all clusters or (aggregated) over as few as will do (S-51 to S-57).
+/// By available replicas, over all clusters or (aggregated) over as few as will do (S-51 to S-57). Without clusters
+/// that get no replicas.
 Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<Share>& shares, const Demand& demand,
                                            Explanation& why);
 

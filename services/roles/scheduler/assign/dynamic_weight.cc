@@ -23,8 +23,10 @@ void keep_shortest_prefix(std::vector<Weight>& weights, int64_t replicas) {
 
 void sort_by_weight(std::vector<Weight>& weights) {
   // Stable: clusters of equal weight keep the order they were selected in (S-57).
-  std::stable_sort(weights.begin(), weights.end(),
-                   [](const Weight& a, const Weight& b) { return a.weight > b.weight; });
+  const auto heavier = [](const Weight& a, const Weight& b) { return a.weight > b.weight; };
+  if (!std::is_sorted(weights.begin(), weights.end(), heavier)) {
+    std::stable_sort(weights.begin(), weights.end(), heavier);
+  }
 }
 
 void add(std::vector<Target>& targets, Target more) {
@@ -97,12 +99,13 @@ Placed<std::vector<Target>> assign_dynamic(int64_t replicas, const std::vector<S
   }
   if (aggregated) keep_shortest_prefix(weights, wanted);
 
-  auto given = webster(wanted, weights, names_descend(demand.binding.resource_uid));
+  const auto given = webster(wanted, weights, names_descend(demand.binding.resource_uid));
   const Division division = aggregated ? Division::kAggregated : Division::kAvailableReplicas;
   why.steps.emplace_back(divided(division, scaling, wanted, weights, given));
-  if (!grows || previous.empty()) return given;
+  std::vector<Target> more = targets_of(given);
+  if (!grows || previous.empty()) return more;
   std::vector<Target> targets = std::move(previous);
-  for (Target& target : given) add(targets, std::move(target));
+  for (Target& target : more) add(targets, std::move(target));
   return targets;
 }
 

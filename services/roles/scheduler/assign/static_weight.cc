@@ -25,9 +25,9 @@ std::vector<Target> assign_static(const std::vector<Candidate>& selected, const 
   if (weights.empty()) {
     for (const Candidate& candidate : selected) weights.push_back({candidate.cluster->name, 1, candidate.line});
   }
-  auto targets = webster(demand.binding.replicas, weights, names_descend(demand.binding.resource_uid));
-  why.steps.emplace_back(divided(Division::kStaticWeight, Scaling::kNone, demand.binding.replicas, weights, targets));
-  return targets;
+  const auto given = webster(demand.binding.replicas, weights, names_descend(demand.binding.resource_uid));
+  why.steps.emplace_back(divided(Division::kStaticWeight, Scaling::kNone, demand.binding.replicas, weights, given));
+  return targets_of(given);
 }
 
 }  // namespace shiplog::scheduler

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "events/base/check.h"
 #include "events/base/hash.h"
@@ -17,6 +18,32 @@ struct Party {
   int64_t seats = 0;
 };
 
+/// Lines are cheaper to compare.
+bool smaller_name(const Weight& a, const Weight& b) { return a.line != b.line ? a.line < b.line : a.name < b.name; }
+
+/// By name.
+void sort(std::vector<Party>& table) {
+  const auto by_name = [](const Party& a, const Party& b) { return smaller_name(*a.of, *b.of); };
+  if (std::is_sorted(table.begin(), table.end(), by_name)) return;
+  const auto last = std::ranges::max_element(table, {}, [](const Party& party) { return party.of->line; });
+  // Each into its own place, unless lines are far apart, or alike.
+  constexpr size_t kFarApart = 8;
+  const size_t lines = size_t{last->of->line} + 1;
+  if (lines > kFarApart * table.size()) return std::sort(table.begin(), table.end(), by_name);
+  std::vector<const Party*> by_line(lines, nullptr);
+  for (const Party& party : table) {
+    if (std::exchange(by_line[party.of->line], &party) != nullptr) {
+      return std::sort(table.begin(), table.end(), by_name);
+    }
+  }
+  std::vector<Party> sorted;
+  sorted.reserve(table.size());
+  for (const Party* party : by_line) {
+    if (party != nullptr) sorted.push_back(*party);
+  }
+  table = std::move(sorted);
+}
+
 /// How many seats a party surely gets: those whose quotient is above a bound that fewer than `seats` quotients exceed
 /// in all. With total weight W and k parties, the bound W / (2 * seats - k) has that property, since a party has at
 /// most x/2 + 1/2 odd numbers below x = weight * (2 * seats - k) / W.
@@ -31,7 +58,7 @@ int64_t sure_seats(int64_t weight, Wide total, int64_t seats, size_t parties) {
 
 }  // namespace
 
-std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, bool names_descend) {
+std::vector<Seats> webster(int64_t seats, const std::vector<Weight>& parties, bool names_descend) {
   std::vector<Party> table;
   table.reserve(parties.size());
   Wide total = 0;
@@ -51,7 +78,7 @@ std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, b
       const Wide of_b = Wide{b->weight} * (2 * a->seats + 1);
       if (of_a != of_b) return of_a < of_b;
       if (a->seats != b->seats) return a->seats > b->seats;
-      return names_descend ? a->of->name < b->of->name : b->of->name < a->of->name;
+      return names_descend ? smaller_name(*a->of, *b->of) : smaller_name(*b->of, *a->of);
     };
     std::vector<Party*> all;
     all.reserve(table.size());
@@ -64,11 +91,10 @@ std::vector<Target> webster(int64_t seats, const std::vector<Weight>& parties, b
       queue.push(next);
     }
   }
-  const auto by_name = [](const Party& a, const Party& b) { return a.of->name < b.of->name; };
-  if (!std::is_sorted(table.begin(), table.end(), by_name)) std::sort(table.begin(), table.end(), by_name);
-  std::vector<Target> result;
+  sort(table);
+  std::vector<Seats> result;
   result.reserve(table.size());
-  for (const Party& party : table) result.push_back({std::string{party.of->name}, party.seats});
+  for (const Party& party : table) result.push_back({party.of->name, party.seats, party.of->line});
   return result;
 }
 

@@ -78,9 +78,10 @@ const char* operation_for(const Demand& demand) {
 /// Those that pass the filters under any of the terms.
 std::set<std::string> possible(const State& state, Demand demand) {
   std::set<std::string> names;
+  FleetTable fleet{state.clusters()};
   const auto add = [&] {
     Explanation unread;
-    const auto candidates = filter(state.clusters(), demand, unread);
+    const auto candidates = filter(fleet, demand, unread);
     if (!candidates) return;
     for (const Candidate& candidate : candidates.value()) names.insert(candidate.cluster->name);
   };

@@ -10,8 +10,9 @@ namespace {
 
 constexpr int64_t kUnlimited = std::numeric_limits<int32_t>::max();
 
+const std::string kPods = "pods";
+
 int64_t pods_in(const std::map<std::string, Cluster::Room>& room) {
-  static const std::string kPods = "pods";
   const auto pods = room.find(kPods);
   return pods == room.end() ? 0 : pods->second.units;
 }
@@ -41,8 +42,35 @@ int64_t Estimate::operator()(const Cluster& cluster) const {
     return sets_ ? sets_in(cluster, cluster.room, {}) : replicas_in(cluster, cluster.room, {});
   }
   const UnsettledPlacements promised = unsettled_placements(*around_.unsettled, cluster.name, around_.now);
+  if (promised.empty()) return sets_ ? sets_in(cluster, cluster.room, {}) : replicas_in(cluster, cluster.room, {});
   const Rooms room = capacity_without(cluster.room, promised);
   return sets_ ? sets_in(cluster, room, promised) : replicas_in(cluster, room, promised);
+}
+
+Estimate::Estimate(const Demand& demand, FleetTable& fleet) : Estimate{demand} {
+  fleet_ = &fleet;
+  pods_ = &fleet.room(kPods);
+  for (Request& request : requests_) request.column = &fleet.room(request.resource);
+}
+
+int64_t Estimate::operator()(size_t row) const {
+  if (!asked_) return kUnlimited;
+  const bool summed = !sets_ && around_.unsettled == nullptr && !fleet_->graded(row);
+  return summed ? by_columns(row) : (*this)(fleet_->cluster(row));
+}
+
+/// What replicas_in() finds of a cluster without grades.
+int64_t Estimate::by_columns(size_t row) const {
+  int64_t fits = pods_->units[row];
+  if (fits <= 0) return 0;
+  if (binding_.requires_room) {
+    for (const Request& request : requests_) {
+      const int64_t units = request.column->units[row];
+      if (units <= 0) return 0;
+      fits = std::min(fits, (request.in_milli ? request.column->milli[row] : units) / request.amount);
+    }
+  }
+  return fits >= kUnlimited ? binding_.replicas : fits;  // S-63: no bound found
 }
 
 int64_t Estimate::replicas_in(const Cluster& cluster, const Rooms& room, const UnsettledPlacements& promised) const {

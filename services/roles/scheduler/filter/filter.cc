@@ -30,6 +30,8 @@ constexpr std::array<FilterPlugin, 7> kRules = {{{"ClusterAffinity", always, clu
                                                  {"ClusterEviction", evicts, cluster_eviction},
                                                  {"WorkloadAffinity", stays_together, workload_affinity},
                                                  {"WorkloadAntiAffinity", stays_apart, workload_anti_affinity}}};
+// Of a cluster that is no target, these depend on the placement and on the binding's kind alone.
+constexpr size_t kStaticRules = 4;
 
 constexpr int64_t kNoTier = 1000;
 
@@ -41,21 +43,46 @@ int64_t tier_of(const Demand& demand, const Cluster& cluster) {
   return kNoTier;
 }
 
+/// The name of what the static rules find: of all that they read besides the cluster.
+std::string name_of_static_verdicts(const Demand& demand) {
+  std::string name{demand.placement_json};
+  name += '\n' + demand.enablement + '\n';
+  // The term is one of the placement's.
+  name += demand.term == nullptr ? "-" : std::to_string(demand.term - demand.placement.terms.data());
+  name += demand.binding.workload ? 'w' : '-';  // overflow is about replicas
+  for (size_t rule = 0; rule < kStaticRules; ++rule) name += demand.context.plugin_on(kRules[rule].name) ? '+' : '-';
+  return name;
+}
+
 /// Asks the rules, and keeps one judgement for all clusters that they judge alike.
 class Judge {
  public:
-  Judge(const Demand& demand, std::vector<Judgement>& judgements) : demand_{demand}, judgements_{judgements} {
-    for (const FilterPlugin& rule : kRules) {
-      if (rule.applies(demand) && demand.context.plugin_on(rule.name)) rules_.push_back(&rule);
+  Judge(FleetTable& fleet, const Demand& demand, std::vector<Judgement>& judgements)
+      : fleet_{fleet}, demand_{demand}, judgements_{judgements} {
+    for (size_t rule = 0; rule < kRules.size(); ++rule) {
+      if (!kRules[rule].applies(demand) || !demand.context.plugin_on(kRules[rule].name)) continue;
+      rules_.push_back(&kRules[rule]);
+      if (rule < kStaticRules) ++static_rules_;
     }
+    if (!demand.placement_json.empty()) known_ = &fleet.verdicts(name_of_static_verdicts(demand));
   }
 
-  /// Sets the judgement of the line.
-  bool passes(const Cluster& cluster, ClusterExplanation& line) {
-    for (size_t rule = 0; rule < rules_.size(); ++rule) {
-      auto reason = rules_[rule]->rejects(demand_, cluster);
+  /// Sets the judgement of the line. `target`: what the binding has there now.
+  bool passes(size_t row, const Target* target, ClusterExplanation& line) {
+    const Cluster& cluster = fleet_.cluster(row);
+    size_t first = 0;
+    if (known_ != nullptr && target == nullptr && !waits_for_definition(cluster)) {
+      const uint32_t code = static_verdict(row);
+      if (code >= StaticVerdicts::kFirstRejection) {
+        line.judgement = judgement_of(code - StaticVerdicts::kFirstRejection);
+        return false;
+      }
+      first = static_rules_;
+    }
+    for (size_t rule = first; rule < rules_.size(); ++rule) {
+      const auto reason = rules_[rule]->rejects(demand_, cluster);
       if (!reason) continue;
-      line.judgement = rejected(rule, std::move(*reason));
+      line.judgement = rejected(rule, *reason).judgement;
       return false;
     }
     if (passed_ == 0) passed_ = add(rules_.size(), {});
@@ -64,38 +91,77 @@ class Judge {
   }
 
  private:
-  struct Rejection {
+  struct Rejected {
     size_t rule;
     uint32_t judgement;
+    bool compared = true;  ///< another cluster that is rejected alike finds it
   };
 
-  uint32_t rejected(size_t rule, Fact reason) {
-    // More different ones than this are not compared: the search would cost more than it saves.
-    constexpr size_t kMostCompared = 32;
-    for (const Rejection& known : rejections_) {
-      if (known.rule == rule && judgements_[known.judgement - 1].verdicts.back().reason == reason) {
-        return known.judgement;
-      }
+  bool waits_for_definition(const Cluster& cluster) const {
+    const auto* definition = demand_.context.definition;
+    return definition != nullptr && definition->clusters.contains(cluster.name);
+  }
+
+  uint32_t static_verdict(size_t row) {
+    uint32_t& code = known_->codes[row];
+    if (code != StaticVerdicts::kUnknown) return code;
+    for (size_t rule = 0; rule < static_rules_; ++rule) {
+      auto reason = rules_[rule]->rejects(demand_, fleet_.cluster(row));
+      if (!reason) continue;
+      return code = StaticVerdicts::kFirstRejection + static_cast<uint32_t>(place_of(rule, std::move(*reason)));
     }
-    const uint32_t judgement = add(rule, std::move(reason));
-    if (rejections_.size() < kMostCompared) rejections_.push_back({rule, judgement});
-    return judgement;
+    return code = StaticVerdicts::kPasses;
+  }
+
+  size_t place_of(size_t rule, Fact reason) {
+    auto& known = known_->rejections;
+    const size_t compared = std::min(known.size(), kMostCompared);
+    for (size_t place = 0; place < compared; ++place) {
+      if (known[place].rule == rule && known[place].reason == reason) return place;
+    }
+    known.push_back({rule, std::move(reason)});
+    return known.size() - 1;
+  }
+
+  uint32_t judgement_of(size_t rejection) {
+    if (judgement_of_.size() <= rejection) judgement_of_.resize(known_->rejections.size(), 0);
+    if (judgement_of_[rejection] != 0) return judgement_of_[rejection];
+    const StaticVerdicts::Rejection& known = known_->rejections[rejection];
+    const Rejected found = rejected(known.rule, known.reason);
+    if (found.compared) judgement_of_[rejection] = found.judgement;
+    return found.judgement;
+  }
+
+  Rejected rejected(size_t rule, const Fact& reason) {
+    for (const Rejected& known : rejections_) {
+      if (known.rule == rule && judgements_[known.judgement - 1].verdicts.back().reason == reason) return known;
+    }
+    Rejected made{rule, add(rule, reason), rejections_.size() < kMostCompared};
+    if (made.compared) rejections_.push_back(made);
+    return made;
   }
 
   /// All rules before `rejecting` let the cluster pass.
-  uint32_t add(size_t rejecting, Fact reason) {
+  uint32_t add(size_t rejecting, const Fact& reason) {
     Judgement& judgement = judgements_.emplace_back();
     judgement.verdicts.reserve(rejecting + 1);
     for (size_t rule = 0; rule < rejecting; ++rule) judgement.verdicts.push_back({rules_[rule]->name, true, {}});
-    if (rejecting < rules_.size()) judgement.verdicts.push_back({rules_[rejecting]->name, false, std::move(reason)});
+    if (rejecting < rules_.size()) judgement.verdicts.push_back({rules_[rejecting]->name, false, reason});
     return static_cast<uint32_t>(judgements_.size());
   }
 
+  // More different ones than this are not compared: the search would cost more than it saves.
+  static constexpr size_t kMostCompared = 32;
+
+  FleetTable& fleet_;
   const Demand& demand_;
   std::vector<Judgement>& judgements_;
   std::vector<const FilterPlugin*> rules_;
+  size_t static_rules_ = 0;  // they come first
+  StaticVerdicts* known_ = nullptr;
   uint32_t passed_ = 0;
-  std::vector<Rejection> rejections_;
+  std::vector<Rejected> rejections_;
+  std::vector<uint32_t> judgement_of_;  // of known_->rejections; 0: none yet
 };
 
 /// Every cluster was rejected, or there is none.
@@ -120,24 +186,30 @@ NoClusterFits no_cluster_fits(const Explanation& why, size_t total) {
 
 }  // namespace
 
-Placed<std::vector<Candidate>> filter(const Clusters& clusters, const Demand& demand, Explanation& why) {
+Placed<std::vector<Candidate>> filter(FleetTable& fleet, const Demand& demand, Explanation& why) {
   std::vector<Candidate> candidates;
-  candidates.reserve(clusters.size());
+  candidates.reserve(fleet.size());
   why.clusters.clear();
-  why.clusters.reserve(clusters.size());
+  why.clusters.reserve(fleet.size());
   why.judgements.clear();
-  Judge judge{demand, why.judgements};
-  for (const auto& [name, cluster] : clusters) {
+  Judge judge{fleet, demand, why.judgements};
+  std::vector<const Target*> targets;
+  if (!demand.binding.targets.empty()) targets = fleet.targets_by_row(demand);
+  for (size_t row = 0; row < fleet.size(); ++row) {
+    const Cluster& cluster = fleet.cluster(row);
     if (cluster.deleting) continue;  // counted in the total, but not filtered
+    const Target* target = targets.empty() ? nullptr : targets[row];
     ClusterExplanation& line = why.clusters.emplace_back();
-    line.cluster = name;
-    if (judge.passes(cluster, line)) {
-      candidates.push_back(
-          {&cluster, tier_of(demand, cluster), 0, 0, 0, static_cast<uint32_t>(why.clusters.size() - 1)});
-    }
+    line.cluster = cluster.name;
+    if (!judge.passes(row, target, line)) continue;
+    Candidate& candidate = candidates.emplace_back();
+    candidate.cluster = &cluster;
+    candidate.previous = target;
+    candidate.tier = tier_of(demand, cluster);
+    candidate.line = static_cast<uint32_t>(why.clusters.size() - 1);
+    candidate.row = static_cast<uint32_t>(row);
   }
-  if (candidates.empty())
-    return PlacementFailure{PlacementFailure::Kind::kNoFit, no_cluster_fits(why, clusters.size())};
+  if (candidates.empty()) return PlacementFailure{PlacementFailure::Kind::kNoFit, no_cluster_fits(why, fleet.size())};
   return candidates;
 }
 

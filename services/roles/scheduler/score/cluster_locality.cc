@@ -2,8 +2,6 @@
 
 namespace shiplog::scheduler {
 
-int64_t cluster_locality(const Demand& demand, const Cluster& cluster) {
-  return demand.previous(cluster.name) != nullptr ? 100 : 0;
-}
+int64_t cluster_locality(const Candidate& candidate) { return candidate.previous != nullptr ? 100 : 0; }
 
 }  // namespace shiplog::scheduler

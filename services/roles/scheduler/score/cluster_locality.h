@@ -5,6 +5,6 @@
 namespace shiplog::scheduler {
 
 /// 100 for a current target, else 0 (S-22): equal candidates stay where they are.
-int64_t cluster_locality(const Demand& demand, const Cluster& cluster);
+int64_t cluster_locality(const Candidate& candidate);
 
 }  // namespace shiplog::scheduler

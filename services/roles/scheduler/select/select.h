@@ -21,5 +21,7 @@ Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& or
 
 /// Whether a precedes b (S-29).
 bool goes_first(const Candidate& a, const Candidate& b);
+/// In that order. In linear time where candidates come in the order of their lines.
+void sort_candidates(std::vector<Candidate>& candidates);
 
 }  // namespace shiplog::scheduler
