@@ -59,7 +59,8 @@ TEST(Compression, OtherBasesAndOtherDictionariesDoNotGiveTheText) {
   Compressor compressor;
   const std::string before = deployment(3), after = deployment(12);
   const std::string difference{compressor.compress_against(after, before).value()};
-  for (const std::string& wrong : {noise(before.size()), before.substr(1), before.substr(0, before.size() / 2), std::string{}}) {
+  for (const std::string& wrong :
+       {noise(before.size()), before.substr(1), before.substr(0, before.size() / 2), std::string{}}) {
     const auto read = compressor.decompress_against(difference, wrong, kMost);
     EXPECT_FALSE(read && read.value() == after) << wrong;
   }

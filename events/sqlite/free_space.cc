@@ -32,9 +32,7 @@ Result<FileSpace> space_of(Connection& connection) {
   return space;
 }
 
-int64_t pages_to_keep(const FileSpace& space) {
-  return std::max(kLeastKept, (space.pages - space.free) / kKeptPart);
-}
+int64_t pages_to_keep(const FileSpace& space) { return std::max(kLeastKept, (space.pages - space.free) / kKeptPart); }
 
 bool has_surplus(const FileSpace& space) { return space.free >= 2 * pages_to_keep(space); }
 

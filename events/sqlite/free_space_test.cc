@@ -39,11 +39,12 @@ class FreeSpaceTest : public testing::Test {
   }
   /// Rows of about a kilobyte, of which every tenth stays.
   static void fill(Connection& connection, int rows = 5000) {
-    must(connection.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX by_text ON kept (text);"
-                            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
-                            std::to_string(rows) +
-                            ") INSERT INTO kept SELECT i, i || hex(zeroblob(500)) FROM n;"
-                            "DELETE FROM kept WHERE id % 10 > 0"));
+    must(
+        connection.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX by_text ON kept (text);"
+                           "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+                           std::to_string(rows) +
+                           ") INSERT INTO kept SELECT i, i || hex(zeroblob(500)) FROM n;"
+                           "DELETE FROM kept WHERE id % 10 > 0"));
   }
   static int64_t number(Connection& connection, const std::string& sql) {
     auto row = must(connection.prepare(sql));

@@ -148,13 +148,15 @@ TEST(VersionPacker, ABaseThatWasRolledBackIsNotReferredTo) {
     return projections.apply(batch, state.meta());
   };
   State state;
-  must(write({ObjectCreated{{type::kNamespace, "", "default"}, object_value({type::kNamespace, "", "default"})}}, state, 0));
+  must(write({ObjectCreated{{type::kNamespace, "", "default"}, object_value({type::kNamespace, "", "default"})}}, state,
+             0));
   const std::string constant = text(1, 3000);
   {
     // The decision that follows in the same entry cannot be stored.
     auto connection = must(store::open_writer(other));
-    must(connection->execute("CREATE TRIGGER refused BEFORE INSERT ON entry WHEN new.offset = 1 BEGIN SELECT "
-                             "RAISE(ABORT, 'not now'); END"));
+    must(
+        connection->execute("CREATE TRIGGER refused BEFORE INSERT ON entry WHEN new.offset = 1 BEGIN SELECT "
+                            "RAISE(ABORT, 'not now'); END"));
   }
   State attempt = state;
   EXPECT_FALSE(write({ObjectCreated{kMap, object_value(kMap, constant)}}, attempt, 1));

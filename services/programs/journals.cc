@@ -89,8 +89,7 @@ void report_shrinking(const std::string& name, SqliteJournalOptions& options) {
     released.with({name}).set(static_cast<double>(progress.released_bytes));
     log::info(progress.done ? "journal.shrunk" : "journal.shrinking",
               {log::kv("journal", name), log::kv("bytes", progress.space.bytes()),
-               log::kv("free_bytes", progress.space.free_bytes()),
-               log::kv("released_bytes", progress.released_bytes)});
+               log::kv("free_bytes", progress.space.free_bytes()), log::kv("released_bytes", progress.released_bytes)});
   };
   options.shrinking_failed = [name](const Error& error) {
     log::warn("journal.shrinking_failed", {log::kv("journal", name), log::kv("reason", error.message)});

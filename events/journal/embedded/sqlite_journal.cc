@@ -303,9 +303,9 @@ class SqliteJournal final : public Journal {
   bool closing_ = false;
 
   const embedded::FileIdentity file_ = embedded::identity_of(path_);
-  Result<FileWriter> writer_;  // the writer thread's
-  HeadMark mark_;              // the writer thread's
-  bool mark_failed_ = false;   // the same
+  Result<FileWriter> writer_;           // the writer thread's
+  HeadMark mark_;                       // the writer thread's
+  bool mark_failed_ = false;            // the same
   std::optional<Releasing> releasing_;  // the same
   const std::optional<Error> end_;
   std::shared_ptr<Published> published_ = std::make_shared<Published>();

@@ -44,9 +44,9 @@ RetentionMeters retention_meters(const std::string& journal) {
                                               "deleted as they were older than their retention.",
                                               {"journal", "part"}};
   static const metrics::GaugeFamily file{"shiplog_projection_bytes", "Size of the projection's file.", {"journal"}};
-  static const metrics::GaugeFamily free{
-      "shiplog_projection_free_bytes", "Bytes of the projection's file that are free for what is written next.",
-      {"journal"}};
+  static const metrics::GaugeFamily free{"shiplog_projection_free_bytes",
+                                         "Bytes of the projection's file that are free for what is written next.",
+                                         {"journal"}};
   static const metrics::CounterFamily released{
       "shiplog_projection_released_bytes_total",
       "Bytes of the projection's file that were given back to the file system.",

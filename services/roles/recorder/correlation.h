@@ -17,11 +17,11 @@ namespace shiplog::recorder {
 
 /// As client-go's EventCorrelator has them by default.
 struct CorrelationLimits {
-  size_t similar = 10;               ///< with so many different messages, Events are combined into one,
-  Millis similar_within{600'000};    ///< unless none like them occurred for longer than this
-  double burst = 25;                 ///< Events of a component about an object at once,
-  double per_second = 1.0 / 300;     ///< and in the long run
-  size_t remembered = 4096;          ///< of each: the groups, the pairs of component and object, the Events
+  size_t similar = 10;             ///< with so many different messages, Events are combined into one,
+  Millis similar_within{600'000};  ///< unless none like them occurred for longer than this
+  double burst = 25;               ///< Events of a component about an object at once,
+  double per_second = 1.0 / 300;   ///< and in the long run
+  size_t remembered = 4096;        ///< of each: the groups, the pairs of component and object, the Events
 };
 
 /// The values of the keys that were used last.
@@ -62,7 +62,8 @@ struct Correlated {
 
 /// Combines similar Events and filters those of a component that reports too much about one object. What is decided
 /// depends on the Events and times that it was called with alone.
-/// - Events that differ by their message alone are similar. From the tenth different message on they are one Event, with
+/// - Events that differ by their message alone are similar. From the tenth different message on they are one Event,
+/// with
 ///   the newest message behind "(combined from similar events): ".
 /// - An Event that is filtered is counted by the next one of the same identity.
 /// Source: client-go tools/record/events_cache.go.

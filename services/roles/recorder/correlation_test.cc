@@ -67,8 +67,9 @@ TEST_F(EventCorrelationTest, FromTheTenthMessageOnSimilarEventsAreCombined) {
   EXPECT_EQ(identity(draft("11")), combined);
   EXPECT_EQ(written, "(combined from similar events): 11");
   // Others are not similar.
-  for (EventDraft other : {draft("12", "api"), draft("12", "web", "taint-manager"),
-                           draft("12", "web", "scheduler", "Failed"), draft("12", "web", "scheduler", "Placed", true)}) {
+  for (EventDraft other :
+       {draft("12", "api"), draft("12", "web", "taint-manager"), draft("12", "web", "scheduler", "Failed"),
+        draft("12", "web", "scheduler", "Placed", true)}) {
     EXPECT_NE(identity(std::move(other)), combined);
     EXPECT_EQ(written, "12");
   }

@@ -17,12 +17,12 @@
 namespace shiplog {
 
 /// Writes Kubernetes Events about accepted entries of the record (recorder::event_drafts_of), for `kubectl
-/// describe` and `kubectl get events`. A repeated Event of an object is counted up, similar ones are combined, and what a
-/// component reports about one object is limited (recorder::EventCorrelation). Nothing waits for it:
-/// reports gather and go into the ephemera some dozens at a time, one append after the other, most of them when the
-/// fleet is quiet again, since while much happens others need the machine more. What waits is bounded: the oldest are
-/// dropped and counted. Of its Events the newest `most_kept` stay.
-/// It observes the record; what it writes goes to the other journal, so it never hears of itself.
+/// describe` and `kubectl get events`. A repeated Event of an object is counted up, similar ones are combined, and what
+/// a component reports about one object is limited (recorder::EventCorrelation). Nothing waits for it: reports gather
+/// and go into the ephemera some dozens at a time, one append after the other, most of them when the fleet is quiet
+/// again, since while much happens others need the machine more. What waits is bounded: the oldest are dropped and
+/// counted. Of its Events the newest `most_kept` stay. It observes the record; what it writes goes to the other
+/// journal, so it never hears of itself.
 /// - Owns: Events with the reporting instance shiplogd, in the ephemera.
 /// - Trigger: accepted entries, and failures that record_events() is called with.
 /// - Failures: an append that fails is repeated a few times; then the Events are dropped and counted.
