@@ -169,9 +169,9 @@ TEST(VersionPacker, ABaseThatWasRolledBackIsNotReferredTo) {
 }
 
 TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnother) {
-  for (const char* damage : {"DELETE FROM version_base WHERE object = ",
-                             "UPDATE version_base SET json = json || 'x' "
-                             "WHERE object = "}) {
+  for (const char* damage :
+       {"DELETE FROM version_base WHERE object = ", "UPDATE version_base SET json = json || 'x' WHERE object = ",
+        "UPDATE version_base SET crc = crc + 1 WHERE object = "}) {
     TestFleet fleet;
     fleet.create(kMap, text(1, 900));
     fleet.update(kMap, text(1, 900) + ".");
@@ -186,6 +186,10 @@ TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnot
     const auto before = ObjectQuery{view}.get(kMap, damaged);
     ASSERT_FALSE(before) << damage;
     EXPECT_EQ(before.error().code, ErrorCode::kCorrupt);
+    const auto list = ObjectQuery{view}.list({.type = kMap.type, .at = damaged});
+    ASSERT_FALSE(list) << damage;
+    EXPECT_EQ(list.error().code, ErrorCode::kCorrupt);
+    EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type})).size(), 1U);
     EXPECT_EQ(must(parse_json(must(ObjectQuery{view}.get(kMap))->json))["data"]["text"].str(), text(1, 900) + "?");
   }
 }
