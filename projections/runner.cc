@@ -1,6 +1,7 @@
 #include "projections/runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <future>
@@ -28,6 +29,8 @@ namespace {
 
 // Four times the size that SQLite's own checkpoints leave.
 constexpr int64_t kLongWalBytes = 128 << 20;
+// So long may a batch wait for pages that are given back.
+constexpr std::chrono::milliseconds kReleaseTurn{4};
 
 /// The writers of the tables of an open file.
 struct Writers {
@@ -436,6 +439,27 @@ Result<uint64_t> Projections::trim_history(Revision oldest) {
     versions += trimmed.versions;
     if (!trimmed.more) return versions;
   }
+}
+
+Result<sqlite::FileSpace> Projections::space() const {
+  SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
+  return sqlite::space_of(*connection);
+}
+
+Result<sqlite::FileSpace> Projections::release_some(int64_t keep) {
+  sqlite::Connection& connection = *impl_->connection;
+  {
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+    SHIPLOG_TRY(sqlite::release_pages(connection, keep, kReleaseTurn));
+    SHIPLOG_TRY(transaction.commit());
+  }
+  connection.tend_wal(kLongWalBytes);
+  return sqlite::space_of(connection);
+}
+
+Result<void> Projections::shrink_file() const {
+  SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
+  return sqlite::move_wal(*connection);
 }
 
 Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const {

@@ -1,5 +1,8 @@
 #include "events/sqlite/unpacked.h"
 
+#include <string>
+#include <string_view>
+
 #include <sqlite3.h>
 
 #include "events/base/check.h"
@@ -15,6 +18,9 @@ static_assert(kNewestDictionary < 128, "the number is one byte");
 /// Of a connection: which has one thread at a time.
 struct Unpacking {
   Compressor compressor, of_base;
+  // The base that was used last, compressed and not: one version of an object is often read after another.
+  std::string packed_base;
+  std::string_view base;
 };
 
 std::string_view bytes_of(sqlite3_value* value) {
@@ -33,12 +39,22 @@ Result<std::string_view> alone(Compressor& compressor, sqlite3_value* value) {
   return compressor.decompress(bytes.substr(1), static_cast<uint8_t>(bytes[0]), kMostBytes);
 }
 
+Result<std::string_view> base_in(Unpacking& unpacking, sqlite3_value* value) {
+  if (sqlite3_value_type(value) != SQLITE_BLOB) return alone(unpacking.of_base, value);
+  const std::string_view packed = bytes_of(value);
+  if (!packed.empty() && packed == unpacking.packed_base) return unpacking.base;
+  unpacking.packed_base.clear();
+  SHIPLOG_TRY(unpacking.base, alone(unpacking.of_base, value));
+  unpacking.packed_base = packed;
+  return unpacking.base;
+}
+
 Result<std::string_view> difference(Unpacking& unpacking, sqlite3_value* value, sqlite3_value* base) {
   if (sqlite3_value_type(value) == SQLITE_TEXT) return bytes_of(value);
   if (sqlite3_value_type(value) != SQLITE_BLOB) {
     return Error{ErrorCode::kCorrupt, "there is neither a text nor a compressed one"};
   }
-  SHIPLOG_TRY(const std::string_view whole, alone(unpacking.of_base, base));
+  SHIPLOG_TRY(const std::string_view whole, base_in(unpacking, base));
   const std::string_view bytes = bytes_of(value);
   return bytes.empty() ? whole : unpacking.compressor.decompress_against(bytes, whole, kMostBytes);
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "events/base/check.h"
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/kinds/kinds.h"
 #include "events/state/object.h"
+#include "services/api/patch/patch.h"
 
 namespace shiplog::testing {
 namespace {
@@ -41,15 +43,8 @@ bool is_about_objects(std::string_view path) {
   return segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
 }
 
-bool selected(const Value& object, const std::string& selector) {
-  for (const std::string& term : split(selector, ',')) {
-    const size_t equals = term.find('=');
-    const Value* value = object["metadata"]["labels"].find(term.substr(0, equals));
-    if (value == nullptr) return false;
-    if (equals == std::string::npos) continue;
-    if (value->as_string() != std::string_view{term}.substr(term.find_last_of('=') + 1)) return false;
-  }
-  return true;
+bool selected(const Value& object, const api::ParsedLabelSelector& selector) {
+  return selector.matches(object["metadata"]["labels"]);
 }
 
 MemberResponse status(int code, const std::string& reason, const std::string& message) {
@@ -68,18 +63,6 @@ int64_t number(std::string_view text) {
 }
 
 bool on_members(const Kind& kind) { return !kind.group.ends_with("karmada.io"); }
-
-Value merged(Value target, const Value& patch) {
-  if (!patch.is_object()) return patch;
-  for (const auto& member : patch.members()) {
-    if (member.value.is_null()) {
-      target.erase(member.key());
-    } else {
-      target.set(member.key(), merged(target[member.key()], member.value));
-    }
-  }
-  return target;
-}
 
 bool spec_differs(const Value& before, const Value& after) {
   Value a = before;
@@ -264,7 +247,9 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
   if (request.method == "GET") return {200, present};
   if (request.method == "PUT") return replace(target, request.body);
   if (request.method == "PATCH" && request.content_type == "application/merge-patch+json") {
-    return replace(target, merged(present, request.body));
+    auto merged = api::apply_merge_patch(present, request.body);
+    if (!merged) return status(400, "BadRequest", merged.error().message);
+    return replace(target, std::move(merged).value());
   }
   if (request.method == "DELETE") return remove(target, request.body);
   return status(405, "MethodNotAllowed", request.method + " is not supported");
@@ -359,20 +344,24 @@ MemberResponse FakeMember::list(const Target& target) const {
     return at == target.query.end() ? std::string{} : at->second;
   };
   const int64_t limit = number(option("limit"));
-  int64_t skip = number(option("continue"));
-  int64_t taken = 0;
-  const int64_t first = skip;
+  const auto selector = api::parse_label_selector(option("labelSelector"));
+  if (!selector) return status(400, "BadRequest", selector.error().message);
+  const std::string token = option("continue");
+  const auto after = token.empty() ? api::ContinueToken{} : api::parse_continue_token(token);
+  if (!after) return status(400, "BadRequest", after.error().message);
   Value items = Value::array();
   Value metadata = Value::object({{"resourceVersion", std::to_string(revision_)}});
-  for (const auto& [key, object] : objects_) {
-    if (key.type != target.kind->type() || (!target.ns.empty() && key.ns != target.ns)) continue;
-    if (!selected(object, option("labelSelector")) || skip-- > 0) continue;
-    if (limit > 0 && taken == limit) {
-      metadata.set("continue", std::to_string(first + taken));
+  const ObjectKey* last = nullptr;
+  const ObjectKey begin{target.kind->type(), after.value().ns, after.value().name};
+  for (auto at = objects_.upper_bound(begin); at != objects_.end() && at->first.type == begin.type; ++at) {
+    const auto& [key, object] = *at;
+    if ((!target.ns.empty() && key.ns != target.ns) || !selected(object, selector.value())) continue;
+    if (limit > 0 && static_cast<int64_t>(items.size()) == limit) {
+      metadata.set("continue", api::encode({Revision{static_cast<uint64_t>(revision_)}, last->ns, last->name}));
       break;
     }
     items.push_back(object);
-    ++taken;
+    last = &key;
   }
   return {200, Value::object({{"kind", target.kind->list_kind},
                               {"apiVersion", target.kind->api_version()},
@@ -546,7 +535,11 @@ std::unique_ptr<MemberWatch> FakeMembers::watch(const std::string& cluster, std:
   }
   int64_t since = 0;
   for (const std::string& pair : halves.size() > 1 ? split(halves[1], '&') : std::vector<std::string>{}) {
-    if (pair.starts_with("labelSelector=")) watcher->selector = percent_decoded(std::string_view{pair}.substr(14));
+    if (pair.starts_with("labelSelector=")) {
+      auto selector = api::parse_label_selector(percent_decoded(std::string_view{pair}.substr(14)));
+      SHIPLOG_CHECK(selector.has_value(), "services select with what a server accepts");
+      watcher->selector = std::move(selector).value();
+    }
     if (pair.starts_with("resourceVersion=")) since = number(std::string_view{pair}.substr(16));
   }
   watcher->type = kind->type();

@@ -14,6 +14,7 @@
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "services/adapters/members/members.h"
+#include "services/api/selector/selector.h"
 
 namespace shiplog::testing {
 
@@ -64,7 +65,8 @@ class FakeMember {
   friend class FakeMembers;
   struct Target;
   struct Watcher {
-    std::string type, ns, selector;
+    std::string type, ns;
+    api::ParsedLabelSelector selector;
     std::function<void(const Value&)> on_event;
     std::function<void(Result<void>)> on_end;
     std::deque<Value> on_its_way;  // in order: it is one stream, however long each message takes

@@ -45,44 +45,19 @@ FleetTable& fleet_table() {
 
 /// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
 /// the answers of estimators.
-<<<<<<< HEAD
-std::string digest_of(const State& state, const ObjectKey& key, const Object& binding, const PlacementContext& context,
-                      const std::optional<Value>& estimates) {
-  constexpr size_t kHashBytes = 16;
-  std::string read;
-  read.reserve((state.clusters().size() + 2) * kHashBytes);
-  const auto add_hash = [&](const Hash128& hash) {
-    char bytes[kHashBytes];
-    for (unsigned at = 0; at < 8; ++at) {
-      bytes[at] = static_cast<char>(hash.lo >> (8 * at) & 0xffU);
-      bytes[at + 8] = static_cast<char>(hash.hi >> (8 * at) & 0xffU);
-    }
-    read.append(bytes, sizeof bytes);
-  };
-  const auto add = [&](const Object& object) { add_hash(object.hash); };
-  // A replay defers this one (fold/staged.cc).
-  add_hash(binding.hash == Hash128{} ? hash_of(key, binding.value) : binding.hash);
-  for (const auto& [name, cluster] : state.objects(type::kCluster)) add(cluster);
-  if (!key.ns.empty()) {
-    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, key.ns)) add(quota);
-  }
-  for (const AffinityGroup* group : {context.together, context.apart}) {
-    if (group == nullptr) continue;
-    for (const auto& [member, targets] : group->members) add(*state.find(member));
-=======
-std::string digest_of(const State& state, const Object& binding, const std::string& clusters, const std::string& ns,
+std::string digest_of(const State& state, const ObjectKey& key, const Object& binding, const std::string& clusters,
                       const PlacementContext& context, const std::optional<Value>& estimates) {
   std::string read;
   read.reserve(clusters.size() + 2 * kHashBytes);
-  append(binding.hash, read);
+  // A replay defers this one (fold/staged.cc).
+  append(binding.hash == Hash128{} ? hash_of(key, binding.value) : binding.hash, read);
   read += clusters;
-  if (!ns.empty()) {
-    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) append(quota.hash, read);
+  if (!key.ns.empty()) {
+    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, key.ns)) append(quota.hash, read);
   }
   for (const AffinityGroup* group : {context.together, context.apart}) {
     if (group == nullptr) continue;
-    for (const auto& [key, targets] : group->members) append(state.find(key)->hash, read);
->>>>>>> rates
+    for (const auto& [member, targets] : group->members) append(state.find(member)->hash, read);
   }
   if (context.definition != nullptr) {
     read += context.definition->name;
@@ -199,18 +174,13 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
   why.steps.emplace_back(trigger->reason);
   const auto estimates = estimates_for(state, demand, object->value, now);
   if (estimates) demand.estimates = &*estimates;
-<<<<<<< HEAD
-  PlacementOutcome outcome = place_by_terms(state.clusters(), demand, why);
-  why.inputs_digest = digest_of(state, key, *object, context, estimates);
-=======
   std::string applied = to_json(binding.placement);
   demand.placement_json = applied;
   const std::string clusters = cluster_hashes(state);
   FleetTable& fleet = fleet_table();
   fleet.follow(state, clusters);
   PlacementOutcome outcome = place_by_terms(fleet, demand, why);
-  why.inputs_digest = digest_of(state, *object, clusters, key.ns, context, estimates);
->>>>>>> rates
+  why.inputs_digest = digest_of(state, key, *object, clusters, context, estimates);
   add_expected_service(state, demand, why);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 

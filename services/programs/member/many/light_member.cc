@@ -124,32 +124,41 @@ const Value* LightMember::find(const ObjectKey& key) const {
   return found == of_type->second.end() ? nullptr : &found->second;
 }
 
-/// A page after the first has the version of the first: a watch from there misses nothing of what happens meanwhile.
+/// A page after the first has the version of the first: a watch from there misses nothing of what happens meanwhile. It
+/// begins after the last object of the page before, whatever was created or deleted since. Generated objects stay in
+/// their places: of these the token has the place.
 HttpResponse LightMember::list(const HttpRequest& request, const Target& target) {
   const std::string token = query_of(request, "continue");
   const auto limit = static_cast<size_t>(number_in(query_of(request, "limit")));
-  const size_t colon = token.find(':');
-  const int64_t version = token.empty() ? version_ : number_in(token);
-  const size_t from = colon == std::string::npos ? 0 : static_cast<size_t>(number_in(token.substr(colon + 1)));
-  if (version < oldest_) return failure(410, "Expired", "The provided continue parameter is too old");
+  api::ContinueToken after{Revision{static_cast<uint64_t>(version_)}, "", ""};
+  if (!token.empty()) {
+    auto from = api::parse_continue_token(token);
+    if (!from) return failure(400, "BadRequest", from.error().message);
+    after = std::move(from).value();
+  }
+  if (static_cast<int64_t>(after.revision.value) < oldest_) {
+    return failure(410, "Expired", "The provided continue parameter is too old");
+  }
   const auto parsed = api::parse_label_selector(query_of(request, "labelSelector"));
   if (!parsed) return failure(400, "BadRequest", parsed.error().message);
   const api::ParsedLabelSelector& selector = parsed.value();
-  size_t next = 0;
+  api::ContinueToken last;
   // Generated objects have no labels worth selecting.
   const bool none =
       target.generated() && (!selector.empty() || (!target.ns.empty() && target.ns != kGeneratedNamespace));
   const std::string items = none                 ? ""
-                            : target.generated() ? list_generated(target, limit, from, &next)
-                                                 : list_stored(target, selector, limit, from, &next);
-  std::string metadata = R"({"resourceVersion":")" + std::to_string(version) + "\"";
-  if (next > 0) metadata += R"(,"continue":")" + std::to_string(version) + ":" + std::to_string(next) + "\"";
+                            : target.generated() ? list_generated(target, limit, after, &last)
+                                                 : list_stored(target, selector, limit, after, &last);
+  std::string metadata = R"({"resourceVersion":")" + std::to_string(after.revision.value) + "\"";
+  if (!last.name.empty()) metadata += R"(,"continue":")" + api::encode({after.revision, last.ns, last.name}) + "\"";
   return json_response(200, R"({"kind":")" + target.kind->list_kind + R"(","apiVersion":")" +
                                 target.kind->api_version() + R"(","metadata":)" + metadata + R"(},"items":[)" + items +
                                 "]}");
 }
 
-std::string LightMember::list_generated(const Target& target, size_t limit, size_t from, size_t* next) const {
+std::string LightMember::list_generated(const Target& target, size_t limit, const api::ContinueToken& after,
+                                        api::ContinueToken* last) const {
+  const auto from = static_cast<size_t>(number_in(after.name));
   const bool nodes = target.type() == kNodeType;
   const size_t all = nodes ? options_.nodes : pods_.size();
   const size_t end = limit == 0 ? all : std::min(all, from + limit);
@@ -159,25 +168,27 @@ std::string LightMember::list_generated(const Target& target, size_t limit, size
     items += nodes ? generated_node(options_.name, static_cast<uint32_t>(index + 1), 1)
                    : generated_pod(options_.name, options_.nodes, pods_[index]);
   }
-  if (end < all) *next = end;
+  if (end < all) last->name = std::to_string(end);
   return items;
 }
 
 std::string LightMember::list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit,
-                                     size_t from, size_t* next) const {
+                                     const api::ContinueToken& after, api::ContinueToken* last) const {
   std::string items;
   const auto of_type = objects_.find(target.type());
   if (of_type == objects_.end()) return items;
-  size_t index = 0;
   size_t taken = 0;
-  for (const auto& [name, object] : of_type->second) {
+  const ObjectName* newest = nullptr;
+  for (auto at = of_type->second.upper_bound({after.ns, after.name}); at != of_type->second.end(); ++at) {
+    const auto& [name, object] = *at;
     if (!target.ns.empty() && name.first != target.ns) continue;
-    if (!selector.matches(object["metadata"]["labels"]) || index++ < from) continue;
+    if (!selector.matches(object["metadata"]["labels"])) continue;
     if (limit > 0 && taken == limit) {
-      *next = from + taken;
+      *last = {after.revision, newest->first, newest->second};
       break;
     }
     items += (taken++ == 0 ? "" : ",") + to_json(object);
+    newest = &name;
   }
   return items;
 }

@@ -87,9 +87,11 @@ class LightMember : public std::enable_shared_from_this<LightMember> {
   HttpResponse discover(const HttpRequest& request, const std::vector<std::string>& segments);
   Value apis(const std::vector<std::string>& segments, bool aggregated) const;
   HttpResponse list(const HttpRequest& request, const Target& target);
-  std::string list_generated(const Target& target, size_t limit, size_t from, size_t* next) const;
-  std::string list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit, size_t from,
-                          size_t* next) const;
+  // Both set `last` when the page is not the last one.
+  std::string list_generated(const Target& target, size_t limit, const api::ContinueToken& after,
+                             api::ContinueToken* last) const;
+  std::string list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit,
+                          const api::ContinueToken& after, api::ContinueToken* last) const;
   HttpResponse read(const Target& target) const;
   HttpResponse create(const Target& target, Value object);
   HttpResponse replace(const Target& target, Value object);

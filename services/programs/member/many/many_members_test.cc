@@ -249,6 +249,28 @@ TEST_F(ManyMembersOverHttps, AMemberThatBeginsToHangIsSilentAndMissesNothingAfte
   }
 }
 
+TEST_F(ManyMembersOverHttps, APageSkipsNothingWhenObjectsComeAndGoBetweenPages) {
+  start({.members = 1});
+  const std::string path = "/api/v1/namespaces/default/configmaps";
+  const auto create = [&](const std::string& name) {
+    const Value object = Value::object({{"metadata", Value::object({{"name", name}})}});
+    EXPECT_EQ(ask("m1", {.method = "POST", .path = path, .body = object}).status, 201);
+  };
+  for (const char* name : {"b", "c", "d", "e", "f"}) create(name);
+  std::string listed, token;
+  do {
+    const Value page = get("m1", path + "?limit=2" + (token.empty() ? token : "&continue=" + token)).body;
+    for (const Value& item : page["items"].items()) listed += item["metadata"]["name"].str();
+    token = page["metadata"]["continue"].str();
+    if (listed == "bc") {
+      EXPECT_EQ(ask("m1", {.method = "DELETE", .path = path + "/b", .body = {}}).status, 200);
+      EXPECT_EQ(ask("m1", {.method = "DELETE", .path = path + "/c", .body = {}}).status, 200);
+    }
+    if (listed == "bcde") create("a");
+  } while (!token.empty());
+  EXPECT_EQ(listed, "bcdef");
+}
+
 TEST_F(ManyMembersOverHttps, MembersThatHangDelayNoOther) {
   start({.members = 3, .hanging = 2});
   const auto ended = std::make_shared<std::atomic<int>>(0);
