@@ -10,7 +10,7 @@
 #include "events/base/json_match.h"
 #include "events/base/utf8.h"
 #include "events/codec/explanation_codec.h"
-#include "events/codec/wire_reader.h"
+#include "events/codec/stored_fields.h"
 #include "schemas/events/v1/entry.pb.h"
 
 namespace shiplog {
@@ -76,7 +76,7 @@ class MessageMatcher {
     return left_.content();
   }
 
-  WireReader left_;
+  StoredFieldReader left_;
 };
 
 // The kinds that most decisions consist of. `event` is the message Event, whose only field is the kind.
@@ -161,54 +161,54 @@ bool matches(MessageMatcher& /*event*/, const Kind& /*wanted*/) {
 // The entry without its events. Each function is true if the field is one that it knows, with a value that decode()
 // would accept.
 
-bool read(const WireField& field, std::string& into) {
+bool read(const StoredField& field, std::string& into) {
   if (field.is_number || !is_utf8(field.content)) return false;
   into = field.content;
   return true;
 }
 
-bool read(const WireField& field, uint64_t& into) {
+bool read(const StoredField& field, uint64_t& into) {
   into = field.value;
   return field.is_number;
 }
 
-bool read(const WireField& field, int64_t& into) {
+bool read(const StoredField& field, int64_t& into) {
   into = static_cast<int64_t>(field.value);
   return field.is_number;
 }
 
-bool read(const WireField& field, int32_t& into) {
+bool read(const StoredField& field, int32_t& into) {
   into = static_cast<int32_t>(static_cast<uint32_t>(field.value));
   return field.is_number;
 }
 
-bool read(const WireField& field, uint32_t& into) {
+bool read(const StoredField& field, uint32_t& into) {
   into = static_cast<uint32_t>(field.value);
   return field.is_number;
 }
 
-bool read(const WireField& field, EntryId& into) {
+bool read(const StoredField& field, EntryId& into) {
   if (field.is_number || field.content.size() != into.bytes.size()) return false;
   std::copy(field.content.begin(), field.content.end(), into.bytes.begin());
   return true;
 }
 
-bool read(const WireField& field, ObjectKey& into);
+bool read(const StoredField& field, ObjectKey& into);
 
 /// A message whose fields are these members, in the order of their numbers from 1 on.
 template <class... Members>
-bool read_message(const WireField& field, Members&... members) {
-  return !field.is_number && for_each_field(field.content, {}, [&](const WireField& inner) {
+bool read_message(const StoredField& field, Members&... members) {
+  return !field.is_number && for_each_field(field.content, {}, [&](const StoredField& inner) {
     uint32_t number = 0;
     return ((++number == inner.number && read(inner, members)) || ...);
   });
 }
 
-bool read(const WireField& field, ObjectKey& into) { return read_message(field, into.type, into.ns, into.name); }
+bool read(const StoredField& field, ObjectKey& into) { return read_message(field, into.type, into.ns, into.name); }
 
-bool read(const WireField& field, Actor& into) {
+bool read(const StoredField& field, Actor& into) {
   return !field.is_number &&
-         for_each_field(field.content, {pb::Actor::kGroupsFieldNumber}, [&](const WireField& inner) {
+         for_each_field(field.content, {pb::Actor::kGroupsFieldNumber}, [&](const StoredField& inner) {
            switch (inner.number) {
              case pb::Actor::kUserFieldNumber:
                return read(inner, into.user);
@@ -238,7 +238,7 @@ std::optional<Entry> decode_without_events(std::string_view bytes) {
   entry->fold_version = 0;
   uint32_t event_count = 0;
   uint32_t events = 0;
-  const auto use = [&](const codec::WireField& field) {
+  const auto use = [&](const codec::StoredField& field) {
     switch (field.number) {
       case Message::kIdFieldNumber:
         return read(field, entry->id);
@@ -261,7 +261,7 @@ std::optional<Entry> decode_without_events(std::string_view bytes) {
         return read_message(field, expect.object, expect.revision.value);
       }
       case Message::kEventsFieldNumber: {
-        const auto tag = codec::WireReader{field.content}.varint();
+        const auto tag = codec::StoredFieldReader{field.content}.varint();
         ++events;
         return !field.is_number && tag && (*tag >> 3U) / 100 != kControl;
       }
@@ -282,7 +282,7 @@ std::optional<Entry> decode_without_events(std::string_view bytes) {
 
 bool holds_events(std::string_view bytes, const std::vector<Event>& events) {
   size_t same = 0;
-  const bool all = codec::for_each_entry_field(bytes, [&](const codec::WireField& field) {
+  const bool all = codec::for_each_entry_field(bytes, [&](const codec::StoredField& field) {
     if (field.number != codec::pb::Entry::kEventsFieldNumber) return true;
     if (same == events.size()) return false;
     codec::MessageMatcher event{field.content};

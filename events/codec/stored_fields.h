@@ -10,9 +10,9 @@
 namespace shiplog::codec {
 
 /// Reads Protobuf's wire format; after the first thing that is wrong nothing is there.
-class WireReader {
+class StoredFieldReader {
  public:
-  explicit WireReader(std::string_view bytes) : at_{bytes.data()}, end_{bytes.data() + bytes.size()} {}
+  explicit StoredFieldReader(std::string_view bytes) : at_{bytes.data()}, end_{bytes.data() + bytes.size()} {}
 
   bool ended() const { return at_ == end_; }
   const char* position() const { return at_; }
@@ -48,7 +48,7 @@ class WireReader {
 };
 
 /// A field of a message: its number, and its content or its number.
-struct WireField {
+struct StoredField {
   uint32_t number = 0;
   bool is_number = false;
   uint64_t value = 0;
@@ -61,11 +61,11 @@ template <class Use>
 bool for_each_field(std::string_view bytes, std::initializer_list<uint32_t> repeated, Use use) {
   constexpr uint64_t kVarint = 0;
   constexpr uint64_t kLengthFirst = 2;
-  WireReader left{bytes};
+  StoredFieldReader left{bytes};
   for (uint32_t last = 0; !left.ended();) {
     const auto tag = left.varint();
     if (!tag || *tag >> 3U > UINT32_MAX) return false;
-    WireField field;
+    StoredField field;
     field.number = static_cast<uint32_t>(*tag >> 3U);
     if (field.number < last || (field.number == last && std::ranges::find(repeated, last) == repeated.end()))
       return false;
