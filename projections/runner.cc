@@ -31,6 +31,8 @@ namespace {
 constexpr int64_t kLongWalBytes = 128 << 20;
 // So long may a batch wait for pages that are given back.
 constexpr std::chrono::milliseconds kReleaseTurn{4};
+constexpr int kMoveTries = 50;
+constexpr std::chrono::milliseconds kBetweenMoves{20};
 
 /// The writers of the tables of an open file.
 struct Writers {
@@ -459,7 +461,12 @@ Result<sqlite::FileSpace> Projections::release_some(int64_t keep) {
 
 Result<void> Projections::shrink_file() const {
   SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
-  return sqlite::move_wal(*connection);
+  for (int tries = 0; tries < kMoveTries; ++tries) {
+    const auto moved = sqlite::move_wal(*connection);
+    if (moved || moved.error().code != ErrorCode::kUnavailable) return moved;
+    std::this_thread::sleep_for(kBetweenMoves);
+  }
+  return ok();  // it is moved later, as after any write
 }
 
 Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const {

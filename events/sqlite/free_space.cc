@@ -46,6 +46,12 @@ Result<void> release_pages(Connection& connection, int64_t keep, std::chrono::mi
   return ok();
 }
 
-Result<void> move_wal(Connection& connection) { return connection.repeat("PRAGMA wal_checkpoint(PASSIVE)"); }
+Result<void> move_wal(Connection& connection) {
+  SHIPLOG_TRY(auto row, connection.prepare("PRAGMA wal_checkpoint(PASSIVE)"));
+  SHIPLOG_TRY(const bool answered, row.next());
+  const bool busy = !answered || row.integer(0) != 0;
+  if (!busy && row.integer(1) == row.integer(2)) return ok();  // frames, and those of them that were moved
+  return Error{ErrorCode::kUnavailable, connection.path() + ": a part of the write-ahead log is still in use"};
+}
 
 }  // namespace shiplog::sqlite

@@ -38,8 +38,8 @@ bool has_surplus(const FileSpace& space);
 /// that the caller has begun, and commits.
 Result<void> release_pages(Connection& connection, int64_t keep, std::chrono::microseconds turn);
 
-/// Moves the write-ahead log into the file, as far as readers allow. Writers do not wait for it, if it is called on a
-/// connection of its own.
+/// Moves the write-ahead log into the file. Writers do not wait, if it is called on a connection of its own. Error:
+/// kUnavailable, a part remains, as a reader needs it or another connection is moving it: try again.
 Result<void> move_wal(Connection& connection);
 
 }  // namespace shiplog::sqlite

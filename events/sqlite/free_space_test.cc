@@ -91,7 +91,7 @@ TEST_F(FreeSpaceTest, AFileBecomesSmallerInSteps) {
   EXPECT_LE(left.pages - left.free, used);
   EXPECT_GE(left.pages - left.free, used - full.pages / 500) << "all but pages that refer to the others";
   EXPECT_FALSE(has_surplus(left));
-  must(move_wal(*connection));
+  while (!move_wal(*connection)) std::this_thread::yield();  // the mover's thread may be at it
   EXPECT_EQ(static_cast<int64_t>(std::filesystem::file_size(path_)), left.bytes());
   expect_whole(*connection);
 }
@@ -116,7 +116,7 @@ TEST_F(FreeSpaceTest, AReaderSeesWhatItSawUntilItIsThrough) {
     EXPECT_EQ(number(*reader, "SELECT count(*) FROM kept"), 500);
     release(*connection, 0, kLong);
     must(connection->execute("DELETE FROM kept WHERE id % 20 > 0"));
-    must(move_wal(*connection));
+    EXPECT_FALSE(move_wal(*connection)) << "the reader needs a part of the file";
     EXPECT_EQ(number(*reader, "SELECT count(*) FROM kept WHERE text = id || hex(zeroblob(500))"), 500);
   }
   expect_whole(*reader, 250);
@@ -138,7 +138,7 @@ TEST_F(FreeSpaceTest, KilledInTheMiddleTheFileIsWhole) {
         if (!transaction || !release_pages(*connection, 0, std::chrono::microseconds{300})) ::_exit(1);
         if (step == 0 && ::write(begun[1], "b", 1) != 1) ::_exit(2);  // in the middle of the first one
         if (!transaction.value().commit()) ::_exit(3);
-        if (!move_wal(*connection)) ::_exit(4);
+        static_cast<void>(move_wal(*connection));
       }
     }
     char byte = 0;

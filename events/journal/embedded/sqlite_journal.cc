@@ -49,6 +49,7 @@ constexpr std::chrono::seconds kReportEvery{10};
 struct Releasing {
   int64_t keep = 0;  ///< free pages
   int64_t bytes_before = 0;
+  int move_tries = 50;  // at the end, for the write-ahead log to be moved into the file
   std::chrono::steady_clock::time_point next, reported;
 };
 
@@ -256,7 +257,10 @@ class SqliteJournal final : public Journal {
     const auto space = writer_.value().space();
     if (!space || !space.value().shrinks || !sqlite::has_surplus(space.value())) return;
     const auto now = std::chrono::steady_clock::now();
-    releasing_ = Releasing{sqlite::pages_to_keep(space.value()), space.value().bytes(), now, now};
+    releasing_ = Releasing{.keep = sqlite::pages_to_keep(space.value()),
+                           .bytes_before = space.value().bytes(),
+                           .next = now,
+                           .reported = now};
     if (options_.shrinking) options_.shrinking({space.value(), 0, false});
   }
 
@@ -272,7 +276,7 @@ class SqliteJournal final : public Journal {
     JournalShrinking progress{left.value(), releasing_->bytes_before - left.value().bytes(), false};
     // Appends may use free pages as fast as they are given back.
     progress.done = left.value().free <= releasing_->keep || (before && left.value().pages >= before.value().pages);
-    if (progress.done) static_cast<void>(writer_.value().shrink_file());  // failing, the log is moved later
+    if (progress.done && !writer_.value().shrink_file() && --releasing_->move_tries > 0) progress.done = false;
     const bool tell = progress.done || now - releasing_->reported >= kReportEvery;
     if (tell) releasing_->reported = now;
     releasing_->next = now + kReleasePause;
