@@ -98,7 +98,7 @@ bool copied(std::string_view text, char* to) {
 
 // Where JSON is written first: with its size known, the string that it is for takes the memory that it needs, once, and
 // nothing is filled with zeros before.
-struct Scratch {
+struct JsonMemory {
   std::unique_ptr<char[]> bytes;
   size_t capacity = 0;
 };
@@ -106,7 +106,7 @@ struct Scratch {
 // Every change is written once: for the hash, the projection and the watches.
 class JsonWriter {
  public:
-  explicit JsonWriter(Scratch& scratch) : scratch_{scratch} {}
+  explicit JsonWriter(JsonMemory& scratch) : scratch_{scratch} {}
 
   std::string_view written() const { return {scratch_.bytes.get(), size_}; }
 
@@ -256,14 +256,14 @@ class JsonWriter {
     size_ += static_cast<size_t>(to - start);
   }
 
-  Scratch& scratch_;
+  JsonMemory& scratch_;
   size_t size_ = 0;
 };
 
 template <class Write>
 void append(std::string& out, Write write) {
   constexpr size_t kKept = size_t{1} << 20U;
-  thread_local Scratch scratch;
+  thread_local JsonMemory scratch;
   JsonWriter writer{scratch};
   write(writer);
   out.append(writer.written());
