@@ -38,61 +38,29 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
   return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
 }
 
-bool needs_escapes(std::string_view text) {
-  const auto block = [&](size_t at) {
-    uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data() + at, sizeof bytes);
-    return bytes;
-  };
-  constexpr size_t kBlock = sizeof(uint64_t);
-  if (text.size() >= kBlock) {
-    const size_t last = text.size() - kBlock;  // it may overlap the one before
-    for (size_t position = 0; position < last; position += kBlock) {
-      if (escaped_bytes(block(position)) != 0) return true;
-    }
-    return escaped_bytes(block(last)) != 0;
-  }
-  if (text.size() >= kBlock / 2) {
-    uint32_t halves[2];
-    std::memcpy(&halves[0], text.data(), sizeof halves[0]);
-    std::memcpy(&halves[1], text.data() + text.size() - sizeof halves[1], sizeof halves[1]);
-    return escaped_bytes(halves[0] | uint64_t{halves[1]} << 32U) != 0;
-  }
-  for (const char c : text) {
-    if (kEscapes[static_cast<unsigned char>(c)] != 0) return true;
-  }
-  return false;
-}
-
-// Copies a text that needs no escapes. False: it does, and what was written is of no use.
-bool copied(std::string_view text, char* to) {
-  const char* const from = text.data();
+// Whether a text needs no escapes; with `kCopies` it is copied to `to` on the way, which is of no use if it needs some.
+template <bool kCopies>
+bool is_plain(std::string_view text, [[maybe_unused]] char* to) {
   const size_t size = text.size();
-  uint64_t block = 0;
-  if (size >= sizeof block) {
-    uint64_t escaped = 0;
-    for (size_t at = 0; at + sizeof block <= size; at += sizeof block) {
-      std::memcpy(&block, from + at, sizeof block);
-      std::memcpy(to + at, &block, sizeof block);
-      escaped |= escaped_bytes(block);
+  uint64_t escaped = 0;
+  const auto take = [&](size_t at, auto block) {
+    std::memcpy(&block, text.data() + at, sizeof block);
+    if constexpr (kCopies) std::memcpy(to + at, &block, sizeof block);
+    return block;
+  };
+  if (size >= sizeof(uint64_t)) {
+    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+      escaped |= escaped_bytes(take(at, uint64_t{}));
     }
-    // What is left, and some of what was copied already.
-    std::memcpy(&block, from + size - sizeof block, sizeof block);
-    std::memcpy(to + size - sizeof block, &block, sizeof block);
-    return (escaped | escaped_bytes(block)) == 0;
+    // What is left, and some of what was taken already.
+    return (escaped | escaped_bytes(take(size - sizeof(uint64_t), uint64_t{}))) == 0;
   }
-  if (uint32_t first = 0, last = 0; size >= sizeof first) {
-    std::memcpy(&first, from, sizeof first);
-    std::memcpy(&last, from + size - sizeof last, sizeof last);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + size - sizeof last, &last, sizeof last);
-    return escaped_bytes(first | uint64_t{last} << 32U) == 0;
+  if (size >= sizeof(uint32_t)) {
+    const uint64_t first = take(0, uint32_t{}), last = take(size - sizeof(uint32_t), uint32_t{});
+    return escaped_bytes(first | last << 32U) == 0;
   }
-  block = 0x6161616161616161U;
-  for (size_t at = 0; at < size; ++at) {
-    to[at] = from[at];
-    block = block << 8U | static_cast<unsigned char>(from[at]);
-  }
+  uint64_t block = 0x6161616161616161U;
+  for (size_t at = 0; at < size; ++at) block = block << 8U | take(at, static_cast<unsigned char>(0));
   return escaped_bytes(block) == 0;
 }
 
@@ -106,9 +74,9 @@ struct JsonMemory {
 // Every change is written once: for the hash, the projection and the watches.
 class JsonWriter {
  public:
-  explicit JsonWriter(JsonMemory& scratch) : scratch_{scratch} {}
+  explicit JsonWriter(JsonMemory& memory) : memory_{memory} {}
 
-  std::string_view written() const { return {scratch_.bytes.get(), size_}; }
+  std::string_view written() const { return {memory_.bytes.get(), size_}; }
 
   // `indent` is the level for people, or negative for canonical JSON.
   void value(const Value& value, int indent) {
@@ -154,7 +122,7 @@ class JsonWriter {
 
   void string(std::string_view text) {
     char* const to = room(text.size() + 2);
-    if (!copied(text, to + 1)) return escaped(text);
+    if (!is_plain<true>(text, to + 1)) return escaped(text);
     *to = '"';
     to[text.size() + 1] = '"';
     size_ += text.size() + 2;
@@ -163,16 +131,16 @@ class JsonWriter {
  private:
   // Where the next bytes go; the requested number fits.
   char* room(size_t bytes) {
-    if (scratch_.capacity - size_ < bytes) grow(bytes);
-    return scratch_.bytes.get() + size_;
+    if (memory_.capacity - size_ < bytes) grow(bytes);
+    return memory_.bytes.get() + size_;
   }
 
   void grow(size_t bytes) {
     constexpr size_t kLeast = 4096;
     const size_t capacity = std::max(kLeast, (size_ + bytes) * 2);
     auto larger = std::make_unique_for_overwrite<char[]>(capacity);
-    if (size_ > 0) std::memcpy(larger.get(), scratch_.bytes.get(), size_);
-    scratch_ = {std::move(larger), capacity};
+    if (size_ > 0) std::memcpy(larger.get(), memory_.bytes.get(), size_);
+    memory_ = {std::move(larger), capacity};
   }
 
   void character(char c) {
@@ -195,7 +163,7 @@ class JsonWriter {
   void key(std::string_view text, bool& first) {
     const size_t comma = first ? 0 : 1;
     char* const to = room(text.size() + 4);
-    if (!copied(text, to + comma + 1)) {
+    if (!is_plain<true>(text, to + comma + 1)) {
       element(first, -1);
       escaped(text);
       return character(':');
@@ -256,18 +224,18 @@ class JsonWriter {
     size_ += static_cast<size_t>(to - start);
   }
 
-  JsonMemory& scratch_;
+  JsonMemory& memory_;
   size_t size_ = 0;
 };
 
 template <class Write>
 void append(std::string& out, Write write) {
   constexpr size_t kKept = size_t{1} << 20U;
-  thread_local JsonMemory scratch;
-  JsonWriter writer{scratch};
+  thread_local JsonMemory memory;
+  JsonWriter writer{memory};
   write(writer);
   out.append(writer.written());
-  if (scratch.capacity > kKept) scratch = {};
+  if (memory.capacity > kKept) memory = {};
 }
 
 // Reads canonical JSON beside the value that it should be of.
@@ -331,7 +299,7 @@ class JsonMatcher {
 
   bool string(std::string_view plain) {
     // What is escaped may look like the end of a string and what follows it.
-    if (needs_escapes(plain)) {
+    if (!is_plain<false>(plain, nullptr)) {
       std::string escaped;
       append_json_string(plain, escaped);
       return text(escaped);

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <array>
-#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
@@ -27,12 +26,7 @@ class LabelIndex {
                                          label::kClusterBindingId};
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  // Only looked up, never walked: how a hash table orders its keys must not reach what decides.
-  using ByValue = std::unordered_map<std::string, std::set<ObjectKey>, TextHash, std::equal_to<>>;
+  using ByValue = std::map<std::string, std::set<ObjectKey>, std::less<>>;
   std::array<ByValue, kLabels.size()> objects_;  // in the order of kLabels
 };
 

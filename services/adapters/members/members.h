@@ -44,9 +44,9 @@ struct MemberRequest {
   bool asks_for_less =
       false;  ///< the caller retries with a smaller page after kTooLarge, so it is not recorded as an excess
   std::string accept = "application/json";
-  /// Set: the edition that the caller has already, or an empty one. The same one again is answered with status 304 and
-  /// no body, whether the server says so (ETag) or its text is the same, which is then not parsed. Without an ETag the
-  /// server is not asked whether it is.
+  /// Set: the edition that the caller has already, or an empty one. The answer is status 304 without a body if the server
+  /// answers 304 to the ETag, or if it sends the same text again, which is then not parsed. Without an ETag no
+  /// If-None-Match is sent.
   std::optional<Edition> known = std::nullopt;
 };
 

@@ -49,7 +49,7 @@ Result<std::vector<ReplayRecord>> all(const Records& records) {
   }
 }
 
-TEST(CtlDecodingReader, GivesAllInTheirOrderWhoeverDecodes) {
+TEST(CtlDecodingReader, GivesAllInTheirOrderWithAnyNumberOfThreads) {
   const auto journal = journal_of(kEntries);
   for (const size_t threads : {size_t{0}, size_t{1}, size_t{3}}) {
     DecodingOptions options;

@@ -10,7 +10,7 @@
 namespace shiplog::ctl {
 namespace {
 
-TEST(CtlSharedWork, EachNumberIsUsedOnceWhoeverHelps) {
+TEST(CtlSharedWork, EachNumberIsUsedOnceWithAnyNumberOfThreads) {
   for (const size_t helpers : {size_t{0}, size_t{1}, size_t{3}}) {
     SharedWork work;
     std::atomic<bool> over{false};

@@ -177,6 +177,8 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
   }
   // The template's status is computed from its spec and its status: it must not have moved on meanwhile.
   Decision decision;
+  // What the interpreter was to answer is still asked for.
+  if (missing) decision.look_again = now;
   if (!event.template_object.empty()) {
     decision.expects.push_back({event.template_object, state.revision_of(event.template_object)});
   }

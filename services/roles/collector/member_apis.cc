@@ -13,7 +13,7 @@ constexpr const char* kGroups = "/apis";
 constexpr const char* kCore = "/api";
 constexpr const char* kCoreList = "/api/v1";
 constexpr const char* kPlain = "application/json";
-/// As client-go asks: what a server does not know of it is left out of consideration.
+/// What client-go sends: a server ignores the types that it does not know.
 constexpr const char* kAggregated =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";

@@ -362,31 +362,6 @@ TEST_F(Collector, DeletedObjectIsMadeAnew_E_15) {  // E-1, T-2, T-4, TRAP-14
   EXPECT_EQ(status_on("m1", map)["health"], "Healthy");
 }
 
-// A list that is read while objects are being written misses some of them. The watch that follows shows them.
-TEST_F(Collector, AMemberIsNotListedAgainForWhatTheWatchHasShown) {
-  join("m1");
-  place("configmaps", map, {{"m1", 0}});
-  const ObjectKey key = work_key("m1", map);
-  Value work = stage.state().value_of(key);
-  work.erase("status");
-  Stage other;
-  other.add(make_lifecycle_role());
-  other.add(make_collector_role(other.members()));
-  other.members().member("m1");
-  other.put(cluster_key("m1"), cluster_object("m1"));
-  other.run(Millis{500});
-  other.put(key, work);
-  other.run(Millis{1'000});
-  const auto lists = [&] { return other.members().count("m1 GET /api/v1/configmaps?limit"); };
-  ASSERT_EQ(lists(), 1U);
-  Value written = member("m1").find(map_key);
-  written.edit("metadata").edit("annotations").set(annotation::kRevision, "1");
-  other.members().member("m1").put(map_key, written);
-  other.run(Millis{60'000});
-  EXPECT_EQ(other.state().value_of(key)["status"]["manifestStatuses"][0]["health"], "Healthy");
-  EXPECT_EQ(lists(), 1U);
-}
-
 TEST_F(Collector, EditedObjectIsPutRight_E_15) {  // E-1
   join("m1");
   place("configmaps", map, {{"m1", 0}});

@@ -62,8 +62,7 @@ struct Correlated {
 
 /// Combines similar Events and filters those of a component that reports too much about one object. What is decided
 /// depends on the Events and times that it was called with alone.
-/// - Events that differ by their message alone are similar. From the tenth different message on they are one Event,
-/// with
+/// - Events that differ only in their message are similar. From the tenth different message on they are one Event, with
 ///   the newest message behind "(combined from similar events): ".
 /// - An Event that is filtered is counted by the next one of the same identity.
 /// Source: client-go tools/record/events_cache.go.

@@ -189,7 +189,7 @@ TEST_F(ManyMembersOverHttps, DiscoveryIsOneDocumentWithAnETag) {
   EXPECT_EQ(first.status, 200);
   EXPECT_TRUE(has(first, "apps/v1"));
   EXPECT_FALSE(first.edition.etag.empty());
-  EXPECT_EQ(discover("m1", {.etag = first.edition.etag}).status, 304) << "the server says so";
+  EXPECT_EQ(discover("m1", {.etag = first.edition.etag}).status, 304) << "by its ETag";
   EXPECT_EQ(discover("m2", {.digest = first.edition.digest}).status, 304) << "the text is the same";
 
   const std::string definition = R"({"metadata":{"name":"tanks.fish.io"},"spec":{"group":"fish.io","scope":"Namespaced",
