@@ -17,7 +17,7 @@ constexpr const char* kComplete = "CompleteAPIEnablements";
 constexpr const char* kWithinLimits = "WithinLimits";
 constexpr std::array<const char*, 2> kSummaries = {"nodeSummary", "resourceSummary"};
 
-constexpr Millis kTogether{1'000};
+constexpr Millis kTogether{2'000};
 /// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
 
@@ -54,6 +54,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
     // CL-18, CL-27: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();
+    if (resources_ != nullptr && std::exchange(member_->ends, resources_->ends()) != resources_->ends()) {
+      member_->apis->doubt();
+    }
     member_->apis->look(task_->trace(), task_->now(), [self = shared_from_this()] { self->find_resources(); });
   }
 
@@ -107,7 +110,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   /// Probes begin in groups: threads that wake up for one member do what there is to do for many.
   Millis until_next() const {
-    const int64_t step = std::min(kTogether.value, every_.value / 10);
+    const int64_t step = std::min(kTogether.value, every_.value / 5);
     return step == 0 ? every_ : Millis{every_.value - task_->now().value % step};
   }
 
