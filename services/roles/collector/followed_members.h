@@ -19,6 +19,7 @@ struct FollowedMember {
   std::shared_ptr<MemberResources> resources = nullptr;  ///< nullptr: nodes and pods are not counted
   /// What is counted has differed from what is reported since then, too little to report it at once.
   std::optional<UtcMillis> differs_since = std::nullopt;
+  uint64_t ends = 0;  ///< of watches, at the last probe
   /// The Cluster's status was found to be what is known when these were as they are here.
   struct Compared {
     Revision cluster;

@@ -17,7 +17,9 @@ constexpr const char* kPlain = "application/json";
 constexpr const char* kAggregated =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
-constexpr uint64_t kLooksPerThorough = 6;
+/// A little less, as looks come at intervals.
+constexpr Millis kThorough{295'000};
+constexpr Millis kThoroughInPlainForm{55'000};
 constexpr Millis kWhole{1'800'000};
 /// Not all members at the same time.
 constexpr uint64_t kSpread = 600'000;
@@ -40,12 +42,13 @@ size_t resources_in(const DiscoveredApis& apis) {
 
 void MemberApis::look(const TraceContext& trace, UtcMillis now, std::function<void()> then) {
   const auto look = std::make_shared<Look>(Look{.trace = trace, .then = std::move(then), .paths = {}});
-  look->whole = looks_ == 0 || now - whole_at_ >= whole_after(cluster_);
-  look->thorough = look->whole || looks_ % kLooksPerThorough == 0 ||
-                   std::ranges::any_of(documents_, [](const auto& each) { return each.second.failed; });
+  const bool failed = std::ranges::any_of(documents_, [](const auto& each) { return each.second.failed; });
+  const Millis pause = form_ == Form::kPlain ? kThoroughInPlainForm : kThorough;
+  look->whole = !std::exchange(looked_, true) || now - whole_at_ >= whole_after(cluster_);
+  look->thorough = std::exchange(doubtful_, false) || look->whole || failed || now - thorough_at_ >= pause;
   if (look->whole) whole_at_ = now;
+  if (look->thorough) thorough_at_ = now;
   look->plain = form_ == Form::kPlain && !look->whole;
-  ++looks_;
   read_groups(look);
 }
 

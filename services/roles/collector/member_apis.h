@@ -21,8 +21,8 @@ namespace shiplog::collector {
 /// The version and the APIs of one member, read again only as far as they may have changed (decision 0127):
 ///   - the groups and their resources with every look, as one document (aggregated discovery), for which the server
 ///     usually answers that it is the one that is known: by its ETag, or by the same text;
-///   - the core group and the version with every sixth look, and whenever the groups have changed; and so the lists of
-///     group versions of a server that has no such document;
+///   - the core group and the version, which change with the server, every 5 minutes, when the groups have changed, and
+///     after doubt(); the lists of group versions of a server that has no such document every minute;
 ///   - everything as if nothing were known, every half hour: against ETags that do not change.
 /// What cannot be read has no resources until it can be, and is read again with the next look.
 /// Threads: the fold thread.
@@ -33,6 +33,9 @@ class MemberApis : public std::enable_shared_from_this<MemberApis> {
 
   /// `then` is called when it is done, never within the call. One look at a time.
   void look(const TraceContext& trace, UtcMillis now, std::function<void()> then);
+
+  /// The next look is a thorough one: perhaps another server answers from now on.
+  void doubt() { doubtful_ = true; }
 
   /// Null: not known yet.
   const Value& version() const { return version_; }
@@ -78,8 +81,8 @@ class MemberApis : public std::enable_shared_from_this<MemberApis> {
   Form form_ = Form::kAggregated;              // of the groups that are known
   std::map<std::string, Document> documents_;  // by path
   std::set<std::string> group_versions_;       // paths of their lists, of a server with the plain form
-  uint64_t looks_ = 0;
-  UtcMillis whole_at_ = {};
+  bool looked_ = false, doubtful_ = false;
+  UtcMillis whole_at_ = {}, thorough_at_ = {};
   bool changed_ = false;  // a document, since the last sum
   Value version_, enablements_;
   Health completeness_;

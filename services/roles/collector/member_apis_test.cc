@@ -71,8 +71,9 @@ TEST_F(CollectorApis, ANewApiIsReportedWithTheNextProbeAndAnOldOneGoes_CL_20) {
 TEST_F(CollectorApis, WhatHasNotChangedIsNotSentAgain_CL_16a) {
   join();
   EXPECT_EQ(discovered(Millis{600'000}, " 200"), 0U);
-  EXPECT_EQ(discovered(Millis{600'000}, "/apis 304"), 60U);
-  EXPECT_EQ(discovered(Millis{600'000}), 70U) << "and once a minute whether the core group has changed";
+  EXPECT_NEAR(static_cast<double>(discovered(Millis{600'000}, "/apis 304")), 60, 1);
+  EXPECT_NEAR(static_cast<double>(discovered(Millis{600'000})), 62, 1)
+      << "and every 5 minutes whether the core group has changed";
 }
 
 TEST_F(CollectorApis, TheSameTextIsTheSameWithoutETags_CL_16a) {
@@ -117,7 +118,7 @@ TEST_F(CollectorApis, AServerThatLearnsTheAggregatedFormIsAskedForItWithinTheHou
   member().discovery = Discovery::kAggregated;
   stage.run(Millis{2'410'000});
   EXPECT_EQ(status()["apiEnablements"], plain);
-  EXPECT_EQ(discovered(Millis{600'000}), 70U);
+  EXPECT_NEAR(static_cast<double>(discovered(Millis{600'000})), 62, 1);
 }
 
 TEST_F(CollectorApis, AnETagThatLiesHidesAChangeNoLongerThanToTheNextWholeLook_CL_16a) {
@@ -156,10 +157,19 @@ TEST_F(CollectorApis, DiscoveryThatFailsOnceIsAsBeforeAfterwards_CL_19) {
   EXPECT_EQ(status()["apiEnablements"], before);
 }
 
-TEST_F(CollectorApis, ANewVersionOfTheServerIsReportedWithinAMinute_CL_18) {
+TEST_F(CollectorApis, ANewVersionOfTheServerIsReportedWithinFiveMinutes_CL_16a) {
   join();
   member().git_version = "v1.35.0";
-  stage.run(Millis{60'000});
+  stage.run(Millis{300'000});
+  EXPECT_EQ(status()["kubernetesVersion"], "v1.35.0");
+}
+
+TEST_F(CollectorApis, AServerThatWasStartedAnewIsReadThoroughly_CL_16a) {
+  join();
+  probe();
+  member().git_version = "v1.35.0";
+  stage.members().break_watches("m1");
+  probe();
   EXPECT_EQ(status()["kubernetesVersion"], "v1.35.0");
 }
 

@@ -174,6 +174,7 @@ void MemberResources::begin_watch(Collection& collection, UtcMillis now) {
         const auto self = weak.lock();
         if (self == nullptr || collection.watch_number != number) return;
         collection.running = false;
+        ++self->ends_;
         if (collection.heard || end) return;
         ++collection.watch_failures;
         collection.not_before = collection.heard_at + pause_after(collection.watch_failures);

@@ -51,6 +51,8 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
   /// Both collections have been listed completely, and no list is under way.
   bool known() const;
   MemberTotals& totals() { return totals_; }
+  /// Watches that have ended so far: servers end them when they stop, and now and then.
+  uint64_t ends() const { return ends_; }
 
  private:
   enum class Which : size_t { kNodes, kPods };
@@ -83,6 +85,7 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
   const std::shared_ptr<PageGate> gate_;
   const std::string cluster_;
   MemberTotals totals_;
+  uint64_t ends_ = 0;
   std::array<Collection, 2> collections_;
   std::vector<std::function<void()>> waiting_;
   bool closed_ = false;

@@ -1,6 +1,5 @@
 #include "services/roles/collector/probe.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -17,7 +16,6 @@ constexpr const char* kComplete = "CompleteAPIEnablements";
 constexpr const char* kWithinLimits = "WithinLimits";
 constexpr std::array<const char*, 2> kSummaries = {"nodeSummary", "resourceSummary"};
 
-constexpr Millis kTogether{1'000};
 /// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
 
@@ -54,6 +52,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
     // CL-18, CL-27: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();
+    if (resources_ != nullptr && std::exchange(member_->ends, resources_->ends()) != resources_->ends()) {
+      member_->apis->doubt();
+    }
     member_->apis->look(task_->trace(), task_->now(), [self = shared_from_this()] { self->find_resources(); });
   }
 
@@ -99,16 +100,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
     }
     // Ready is written last: a client that waits for it finds the rest complete.
     condition(kReady, health_);
-    if (events.empty()) return task_->done(until_next());
+    if (events.empty()) return task_->done(every_);
     task_->append_observation({std::move(events), {}}, [self = shared_from_this()](Result<Revision> appended) {
-      appended ? self->task_->done(self->until_next()) : self->task_->retry(appended.error());
+      appended ? self->task_->done(self->every_) : self->task_->retry(appended.error());
     });
-  }
-
-  /// Probes begin in groups: threads that wake up for one member do what there is to do for many.
-  Millis until_next() const {
-    const int64_t step = std::min(kTogether.value, every_.value / 10);
-    return step == 0 ? every_ : Millis{every_.value - task_->now().value % step};
   }
 
   /// The status as it is to be reported now; nullopt: it is reported already, or may wait.
