@@ -76,17 +76,20 @@ Result<std::shared_ptr<Journal>> open_kafka(KafkaJournalOptions options) {
 }
 
 void report_shrinking(const std::string& name, SqliteJournalOptions& options) {
+  static const metrics::GaugeFamily free_bytes{
+      "shiplog_journal_free_bytes",
+      "Bytes of the journal's file that were free for what is written next when it last became smaller.",
+      {"journal"}};
+  static const metrics::GaugeFamily released_bytes{
+      "shiplog_journal_released_bytes",
+      "Bytes of the journal's file that were given back to the file system after the last trim that freed many.",
+      {"journal"}};
+  // There from the start, so that a query finds them before the first trim.
+  free_bytes.with({name}).set(0);
+  released_bytes.with({name}).set(0);
   options.shrinking = [name](const JournalShrinking& progress) {
-    static const metrics::GaugeFamily free{
-        "shiplog_journal_free_bytes",
-        "Bytes of the journal's file that were free for what is written next when it last became smaller.",
-        {"journal"}};
-    static const metrics::GaugeFamily released{
-        "shiplog_journal_released_bytes",
-        "Bytes of the journal's file that were given back to the file system after the last trim that freed many.",
-        {"journal"}};
-    free.with({name}).set(static_cast<double>(progress.space.free_bytes()));
-    released.with({name}).set(static_cast<double>(progress.released_bytes));
+    free_bytes.with({name}).set(static_cast<double>(progress.space.free_bytes()));
+    released_bytes.with({name}).set(static_cast<double>(progress.released_bytes));
     log::info(progress.done ? "journal.shrunk" : "journal.shrinking",
               {log::kv("journal", name), log::kv("bytes", progress.space.bytes()),
                log::kv("free_bytes", progress.space.free_bytes()), log::kv("released_bytes", progress.released_bytes)});
