@@ -24,23 +24,31 @@ using testing::Awaited;
 const ObjectKey kCluster{type::kCluster, "", "m1"};
 const ObjectKey kSecret{type::kSecret, "karmada-cluster", "m1"};
 
+void register_member(History& history, const std::string& url) {
+  history.object(kCluster, R"({"spec": {"apiEndpoint": ")" + url +
+                               R"(", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}}})");
+  history.object({type::kNamespace, "", "karmada-cluster"}, "{}");
+}
+
+std::unique_ptr<HttpsMembers> make_members(const History& history, ThreadLoop& loop, SystemRandom& random) {
+  return std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
+                                                              .executor = &loop,
+                                                              .random = &random,
+                                                              .io = std::make_shared<IoThreads>(1),
+                                                              .open = {},
+                                                              .user_agent = "test",
+                                                              .denied_networks = nullptr,
+                                                              .watches_leave_out_managed_fields = true});
+}
+
 class MembersOverHttps : public ::testing::Test {
  protected:
   MembersOverHttps()
       : server{testing::serve(
             [this](const HttpRequest& request, const testing::Writer& writer) { serve(request, writer); })} {
-    history.object(kCluster, R"({"spec": {"apiEndpoint": ")" + server->url() +
-                                 R"(", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}}})");
-    history.object({type::kNamespace, "", "karmada-cluster"}, "{}");
+    register_member(history, server->url());
     write_token("old");
-    members = std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
-                                                                   .executor = &loop,
-                                                                   .random = &random,
-                                                                   .io = std::make_shared<IoThreads>(1),
-                                                                   .open = {},
-                                                                   .user_agent = "test",
-                                                                   .denied_networks = nullptr,
-                                                                   .watches_leave_out_managed_fields = true});
+    members = make_members(history, loop, random);
   }
   ~MembersOverHttps() override {
     loop.call([this] { members.reset(); });
@@ -130,18 +138,9 @@ class KnownDocuments : public ::testing::Test {
           if (!etag.empty() && conditions.back() == etag) return writer->send({304, headers, ""});
           writer->send({200, headers, document});
         })} {
-    history.object(kCluster, R"({"spec": {"apiEndpoint": ")" + server->url() +
-                                 R"(", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}}})");
-    history.object({type::kNamespace, "", "karmada-cluster"}, "{}");
+    register_member(history, server->url());
     history.object(kSecret, R"({"data": {"token": ""}})");
-    members = std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
-                                                                   .executor = &loop,
-                                                                   .random = &random,
-                                                                   .io = std::make_shared<IoThreads>(1),
-                                                                   .open = {},
-                                                                   .user_agent = "test",
-                                                                   .denied_networks = nullptr,
-                                                                   .watches_leave_out_managed_fields = true});
+    members = make_members(history, loop, random);
   }
   ~KnownDocuments() override {
     loop.call([this] { members.reset(); });
