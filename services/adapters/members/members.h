@@ -44,8 +44,8 @@ struct MemberRequest {
   bool asks_for_less =
       false;  ///< the caller retries with a smaller page after kTooLarge, so it is not recorded as an excess
   std::string accept = "application/json";
-  /// Set: the edition that the caller has already, or an empty one. The answer is status 304 without a body if the server
-  /// answers 304 to the ETag, or if it sends the same text again, which is then not parsed. Without an ETag no
+  /// Set: the edition that the caller has already, or an empty one. The answer is status 304 without a body if the
+  /// server answers 304 to the ETag, or if it sends the same text again, which is then not parsed. Without an ETag no
   /// If-None-Match is sent.
   std::optional<Edition> known = std::nullopt;
 };

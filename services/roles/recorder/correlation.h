@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "events/base/hash.h"
@@ -24,11 +24,16 @@ struct CorrelationLimits {
   size_t remembered = 4096;        ///< of each: the groups, the pairs of component and object, the Events
 };
 
+/// For tables whose keys are hashes. They are only looked up, never walked.
+struct HashOfHash {
+  size_t operator()(const Hash128& hash) const { return hash.lo; }
+};
+
 /// The values of the keys that were used last.
 template <class T>
 class RecentValues {
  public:
-  explicit RecentValues(size_t most) : most_{most} {}
+  explicit RecentValues(size_t most) : most_{most} { by_key_.reserve(most + 1); }
 
   /// The value of the key, which is now the one that was used last; `made` if it had none. Valid until the next call.
   T& use(const Hash128& key, const T& made) {
@@ -49,7 +54,7 @@ class RecentValues {
   using Values = std::list<std::pair<Hash128, T>>;
   size_t most_;
   Values values_;  // the one that was used last is the first
-  std::map<Hash128, typename Values::iterator> by_key_;
+  std::unordered_map<Hash128, typename Values::iterator, HashOfHash> by_key_;
 };
 
 /// What becomes of one Event.

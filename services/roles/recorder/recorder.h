@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "events/base/hash.h"
@@ -79,7 +79,7 @@ class Recorder final : public Observer {
   bool appending_ = false;
   bool found_kept_ = false;
   recorder::EventCorrelation correlation_;
-  std::map<Hash128, Waiting> waiting_;
+  std::unordered_map<Hash128, Waiting, recorder::HashOfHash> waiting_;
   std::deque<Hash128> order_;   // of waiting_, the oldest first; what is no longer waiting is skipped
   std::deque<ObjectKey> kept_;  // Events of ours, the oldest first; removed ones are skipped
   UtcMillis told_, appended_;
