@@ -11,16 +11,24 @@ constexpr size_t kBytesOfEvent = 512;  // keys, names, reasons and explanation
 
 /// As JSON text, without escapes.
 size_t bytes_of(const Value& value) {
-  size_t sum = 2;
   switch (value.kind()) {
     case Value::Kind::kString:
-      return sum + value.as_string().size();
-    case Value::Kind::kArray:
-      for (const Value& item : value.items()) sum += 1 + bytes_of(item);
+      return 2 + value.as_string().size();
+    case Value::Kind::kArray: {
+      const auto items = value.items();
+      size_t sum = 2 + items.size();
+      for (const Value& item : items) sum += bytes_of(item);
       return sum;
-    case Value::Kind::kObject:
-      for (const auto& member : value.members()) sum += kBytesOfMember + member.key().size() + bytes_of(member.value);
+    }
+    case Value::Kind::kObject: {
+      const auto members = value.members();
+      size_t sum = 2 + kBytesOfMember * members.size();
+      for (const auto& member : members) {
+        const bool text = member.value.is_string();  // most are
+        sum += member.key().size() + (text ? 2 + member.value.as_string().size() : bytes_of(member.value));
+      }
       return sum;
+    }
     case Value::Kind::kNull:
     case Value::Kind::kBool:
     case Value::Kind::kInt:

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <set>
 #include <string>
 
@@ -117,6 +118,32 @@ TEST(NewestIds, ForgetsTheOldestFirstAndCountsADuplicateOnce) {
   newest.insert(id(4));
   EXPECT_FALSE(newest.contains(id(1)));
   for (const int number : {2, 3, 4}) EXPECT_TRUE(newest.contains(id(number))) << number;
+}
+
+TEST(NewestIds, AgreesWithASetWhateverTheIdsHaveInCommon) {
+  SeededRandom random{11};
+  for (const size_t window : {size_t{1}, size_t{7}, size_t{300}}) {
+    NewestIds newest{window};
+    std::deque<EntryId> order;
+    for (int step = 0; step < 50'000; ++step) {
+      // Few ids, the empty one among them, that begin at few places of the table.
+      EntryId id;
+      const auto number = random_below(random, 3 * window);
+      id.bytes[0] = static_cast<uint8_t>(number % 5 * 40);
+      id.bytes[14] = static_cast<uint8_t>(number >> 8U);
+      id.bytes[15] = static_cast<uint8_t>(number);
+      if (number == 0) id = {};
+      const bool known = std::ranges::find(order, id) != order.end();
+      ASSERT_EQ(newest.contains(id), known);
+      newest.insert(id);
+      if (!known) order.push_back(id);
+      if (order.size() > window) {
+        ASSERT_FALSE(newest.contains(order.front()));
+        order.pop_front();
+      }
+    }
+    for (const EntryId& id : order) EXPECT_TRUE(newest.contains(id));
+  }
 }
 
 }  // namespace

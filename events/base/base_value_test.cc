@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -86,6 +87,31 @@ TEST(Value, UntouchedPartsStayShared) {
   after.edit("spec").set("replicas", 4);
   EXPECT_EQ(before["metadata"].members().data(), after["metadata"].members().data());
   EXPECT_NE(before["spec"].members().data(), after["spec"].members().data());
+}
+
+TEST(Value, SettingWhatIsThereLeavesItShared) {
+  const Value before = pod();
+  Value after = before;
+  after.set("spec", before["spec"]);
+  after.set("metadata", Value::object(Value::Object{before["metadata"].members().begin(),  // made anew
+                                                    before["metadata"].members().end()}));
+  EXPECT_EQ(before.members().data(), after.members().data());
+  after.set("spec", 3);
+  EXPECT_NE(before.members().data(), after.members().data());
+  EXPECT_NE(after, before);
+  EXPECT_EQ(before["metadata"].members().data(), after["metadata"].members().data());
+}
+
+TEST(Value, SettingDistinguishesWhatHasAnotherJson) {
+  Value value = Value::object({{"number", 0.0}, {"list", Value::array({0.0})}});
+  value.set("number", -0.0);
+  value.set("list", Value::array({-0.0}));
+  EXPECT_TRUE(std::signbit(value["number"].as_double()));
+  EXPECT_TRUE(std::signbit(value["list"][0].as_double()));
+  value.set("number", 0);
+  EXPECT_TRUE(value["number"].is_int());
+  value.set("null", nullptr);
+  EXPECT_TRUE(value.contains("null"));
 }
 
 TEST(Value, CanBeReplacedByItsOwnChild) {

@@ -38,14 +38,14 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
   return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
 }
 
-// Whether a text needs no escapes; with `kCopies` it is copied to `to` on the way, which is of no use if it needs some.
-template <bool kCopies>
-bool is_plain(std::string_view text, [[maybe_unused]] char* to) {
+// Whether a text needs no escapes. What else is done with each of its parts, `use(at, block)`, is of no use if it does.
+template <class Use>
+bool is_plain(std::string_view text, Use use) {
   const size_t size = text.size();
   uint64_t escaped = 0;
   const auto take = [&](size_t at, auto block) {
     std::memcpy(&block, text.data() + at, sizeof block);
-    if constexpr (kCopies) std::memcpy(to + at, &block, sizeof block);
+    use(at, block);
     return block;
   };
   if (size >= sizeof(uint64_t)) {
@@ -62,6 +62,11 @@ bool is_plain(std::string_view text, [[maybe_unused]] char* to) {
   uint64_t block = 0x6161616161616161U;
   for (size_t at = 0; at < size; ++at) block = block << 8U | take(at, static_cast<unsigned char>(0));
   return escaped_bytes(block) == 0;
+}
+
+// The same; it is copied on the way.
+bool copied_plain(std::string_view text, char* to) {
+  return is_plain(text, [to](size_t at, auto block) { std::memcpy(to + at, &block, sizeof block); });
 }
 
 // Where JSON is written first: with its size known, the string that it is for takes the memory that it needs, once, and
@@ -122,7 +127,7 @@ class JsonWriter {
 
   void string(std::string_view text) {
     char* const to = room(text.size() + 2);
-    if (!is_plain<true>(text, to + 1)) return escaped(text);
+    if (!copied_plain(text, to + 1)) return escaped(text);
     *to = '"';
     to[text.size() + 1] = '"';
     size_ += text.size() + 2;
@@ -163,7 +168,7 @@ class JsonWriter {
   void key(std::string_view text, bool& first) {
     const size_t comma = first ? 0 : 1;
     char* const to = room(text.size() + 4);
-    if (!is_plain<true>(text, to + comma + 1)) {
+    if (!copied_plain(text, to + comma + 1)) {
       element(first, -1);
       escaped(text);
       return character(':');
@@ -298,13 +303,23 @@ class JsonMatcher {
   }
 
   bool string(std::string_view plain) {
+    const size_t size = plain.size();
+    if (left() < size + 2) return false;
+    uint64_t different = 0;
+    const auto compare = [&](size_t at, auto block) {
+      auto other = block;
+      std::memcpy(&other, at_ + 1 + at, sizeof other);
+      different |= static_cast<uint64_t>(block ^ other);
+    };
     // What is escaped may look like the end of a string and what follows it.
-    if (!is_plain<false>(plain, nullptr)) {
+    if (!is_plain(plain, compare)) {
       std::string escaped;
       append_json_string(plain, escaped);
       return text(escaped);
     }
-    return character('"') && (plain.empty() || text(plain)) && character('"');
+    if (different != 0 || at_[0] != '"' || at_[size + 1] != '"') return false;
+    at_ += size + 2;
+    return true;
   }
 
   const char* at_;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
-#include <unordered_set>
+#include <vector>
 
 #include "events/base/ids.h"
 
@@ -15,29 +15,67 @@ class NewestIds {
  public:
   explicit NewestIds(size_t window) : window_{window} {}
 
-  bool contains(const EntryId& id) const { return ids_.contains(id); }
+  bool contains(const EntryId& id) const {
+    if (id.empty()) return has_empty_;
+    return !slots_.empty() && slots_[slot_of(id)] == id;
+  }
   /// Forgets the oldest when there are too many. An id that is there already stays where it is.
   void insert(const EntryId& id) {
-    if (!ids_.insert(id).second) return;
+    if (contains(id)) return;
+    if (id.empty()) {
+      has_empty_ = true;
+    } else {
+      if ((order_.size() + 1) * 2 > slots_.size()) grow();
+      slots_[slot_of(id)] = id;
+    }
     order_.push_back(id);
     if (order_.size() <= window_) return;
-    ids_.erase(order_.front());
+    erase(order_.front());
     order_.pop_front();
   }
 
  private:
+  size_t mask() const { return slots_.size() - 1; }
   // Ids are random: any of their bytes will do.
-  struct Hash {
-    size_t operator()(const EntryId& id) const {
-      size_t bytes = 0;
-      std::memcpy(&bytes, id.bytes.data(), sizeof bytes);
-      return bytes;
+  size_t home_of(const EntryId& id) const {
+    size_t bytes = 0;
+    std::memcpy(&bytes, id.bytes.data(), sizeof bytes);
+    return bytes & mask();
+  }
+  /// Where it is, or would be.
+  size_t slot_of(const EntryId& id) const {
+    size_t at = home_of(id);
+    while (!slots_[at].empty() && slots_[at] != id) at = (at + 1) & mask();
+    return at;
+  }
+  void erase(const EntryId& id) {
+    if (id.empty()) {
+      has_empty_ = false;
+      return;
     }
-  };
+    size_t hole = slot_of(id);
+    // What stands behind the hole, and would not be found past it, moves into it.
+    for (size_t at = (hole + 1) & mask(); !slots_[at].empty(); at = (at + 1) & mask()) {
+      const size_t home = home_of(slots_[at]);
+      if (((at - home) & mask()) < ((at - hole) & mask())) continue;
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole] = {};
+  }
+  void grow() {
+    constexpr size_t kFewest = 16;
+    std::vector<EntryId> before(slots_.empty() ? kFewest : slots_.size() * 2);
+    before.swap(slots_);
+    for (const EntryId& id : before) {
+      if (!id.empty()) slots_[slot_of(id)] = id;
+    }
+  }
 
   size_t window_;
   std::deque<EntryId> order_;
-  std::unordered_set<EntryId, Hash> ids_;
+  std::vector<EntryId> slots_;  // a power of two, at most half in use; the empty id: free
+  bool has_empty_ = false;
 };
 
 }  // namespace shiplog

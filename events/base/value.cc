@@ -294,6 +294,17 @@ Value& Value::edit(std::string_view key) {
   return block()[index].value;
 }
 
+void Value::set(std::string_view key, Value value) {
+  const Value* const found = find(key);
+  if (found == nullptr) {
+    insert(key) = std::move(value);
+  } else if (!equal<Doubles::kByBits>(*found, value)) {
+    const auto index = reinterpret_cast<const Member*>(found - 1) - block();
+    make_own();
+    block()[index].value = std::move(value);
+  }
+}
+
 Value& Value::insert(std::string_view key) {
   static_assert(offsetof(Member, value) == sizeof(Value));
   Value key_text = Value::key(key);
@@ -352,29 +363,33 @@ Value::Array& Value::edit_items() {
   return payload_.edited->items;
 }
 
-bool Value::operator==(const Value& other) const noexcept {
-  if (kind() != other.kind()) return false;
-  switch (kind()) {
+template <Value::Doubles kDoubles>
+bool Value::equal(const Value& a, const Value& b) noexcept {
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
     case Kind::kNull:
       return true;
     case Kind::kBool:
     case Kind::kInt:
-      return payload_.integer == other.payload_.integer;
+      return a.payload_.integer == b.payload_.integer;
     case Kind::kDouble:
-      return payload_.real == other.payload_.real;
+      return kDoubles == Doubles::kByValue ? a.payload_.real == b.payload_.real : a.words() == b.words();
     case Kind::kString:
-      if (words() == other.words()) return true;
-      return place() > kInline && other.place() > kInline && stored_size() == other.stored_size() &&
-             std::memcmp(as_string().data(), other.as_string().data(), stored_size()) == 0;
+      if (a.words() == b.words()) return true;
+      return a.place() > kInline && b.place() > kInline && a.stored_size() == b.stored_size() &&
+             std::memcmp(a.as_string().data(), b.as_string().data(), a.stored_size()) == 0;
     case Kind::kArray:
-      return words() == other.words() || std::ranges::equal(items(), other.items());
-    case Kind::kObject: {
-      if (stored_size() != other.stored_size()) return false;
-      if (payload_.counted == other.payload_.counted) return true;
-      return std::ranges::equal(members(), other.members());
-    }
+      return a.words() == b.words() || std::ranges::equal(a.items(), b.items(), equal<kDoubles>);
+    case Kind::kObject:
+      return a.stored_size() == b.stored_size() &&
+             (a.payload_.counted == b.payload_.counted ||
+              std::ranges::equal(a.members(), b.members(), [](const Member& one, const Member& other) {
+                return one.key_text == other.key_text && equal<kDoubles>(one.value, other.value);
+              }));
   }
   return false;
 }
+
+bool Value::operator==(const Value& other) const noexcept { return equal<Doubles::kByValue>(*this, other); }
 
 }  // namespace shiplog

@@ -133,8 +133,8 @@ class Value {
 
   /// The member for writing; made (as null) when missing. Anything that is no object becomes an empty object first.
   Value& edit(std::string_view key);
-  /// `edit("a").edit("b") = value`
-  void set(std::string_view key, Value value) { edit(key) = std::move(value); }
+  /// The member becomes `value`. One that has the same JSON stays, and what is shared with copies of this stays shared.
+  void set(std::string_view key, Value value);
   /// False when there was no such member.
   bool erase(std::string_view key);
   /// The items for writing. Anything that is no array becomes an empty array first.
@@ -197,6 +197,9 @@ class Value {
   static const Value& or_null(const Value* found) noexcept { return found != nullptr ? *found : kNullValue; }
   static bool before(const Value& a, const Value& b) noexcept;
   static size_t sort_members(std::span<Member> members);
+  enum class Doubles : uint8_t { kByValue, kByBits };  // which of 0.0 and -0.0, or two NaNs, are equal
+  template <Doubles>
+  static bool equal(const Value& a, const Value& b) noexcept;
 
   // Whether the content is elsewhere, behind a counter. Values are moved by the hundred for each entry: these are
   // inline.

@@ -1,6 +1,7 @@
 #include "events/fold/staged.h"
 
 #include <algorithm>
+#include <array>
 
 #include "events/base/check.h"
 #include "events/base/json.h"
@@ -55,18 +56,21 @@ bool many_decisions_read_hash(std::string_view type, const Value& object) {
 
 /// What an update may not take away: identity, and a deletion that has begun.
 void keep_identity(const Value& before, Value& after, bool deletion_moved) {
+  constexpr std::array<std::string_view, 6> kKept = {"uid",        "creationTimestamp",          "resourceVersion",
+                                                     "generation", "deletionGracePeriodSeconds", "deletionTimestamp"};
+  constexpr size_t kOfDeletion = 4;  // where the last two begin: the fold itself sets them
   const Value& old_metadata = before["metadata"];
-  Value& metadata = after.edit("metadata");
-  for (const char* field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-                            "resourceVersion", "generation"}) {
+  for (size_t at = 0; at < kKept.size(); ++at) {
+    const std::string_view field = kKept[at];
     const Value& old_value = old_metadata[field];
-    // The fold itself sets deletionTimestamp: what the staged object has counts then.
-    const bool deletion = std::string_view{field}.starts_with("deletion");
-    if (deletion && (deletion_moved || old_value.is_null())) continue;
+    // Of a deletion, what the staged object has counts then.
+    if (at >= kOfDeletion && (deletion_moved || old_value.is_null())) continue;
+    // Most updates have changed none of them, and share the metadata with what was there.
+    const Value* new_value = after["metadata"].find(field);
     if (old_value.is_null()) {
-      metadata.erase(field);
-    } else {
-      metadata.set(field, old_value);
+      if (new_value != nullptr) after.edit("metadata").erase(field);
+    } else if (new_value == nullptr || *new_value != old_value) {
+      after.edit("metadata").set(field, old_value);
     }
   }
 }

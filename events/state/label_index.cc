@@ -21,21 +21,20 @@ void LabelIndex::update(const ObjectKey& key, const Value& before, const Value& 
     if (old_value == new_value) continue;
     ByValue& by_value = objects_[label];
     if (!old_value.empty()) {
-      const auto entry = by_value.find(old_value);
-      SHIPLOG_CHECK(entry != by_value.end(), "what an object's labels said is in the index");
+      auto* const entry = by_value.find("", old_value);
+      SHIPLOG_CHECK(entry != nullptr, "what an object's labels said is in the index");
       entry->second.erase(key);
       if (entry->second.empty()) by_value.erase(entry);
     }
-    if (!new_value.empty()) by_value[std::string{new_value}].insert(key);
+    if (!new_value.empty()) by_value.find_or_make("", new_value)->second.insert(key);
   }
 }
 
 const std::set<ObjectKey>& LabelIndex::labelled(std::string_view label_key, std::string_view value) const {
   const auto label = std::ranges::find(kLabels, label_key);
   SHIPLOG_CHECK(label != kLabels.end(), "the label has no index");
-  const ByValue& by_value = objects_[static_cast<size_t>(label - kLabels.begin())];
-  const auto found = by_value.find(value);
-  return found == by_value.end() ? kNone : found->second;
+  const auto* found = objects_[static_cast<size_t>(label - kLabels.begin())].find("", value);
+  return found == nullptr ? kNone : found->second;
 }
 
 }  // namespace shiplog

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <set>
-#include <string>
 #include <string_view>
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
+#include "events/state/named_map.h"
 #include "events/state/object.h"
 
 namespace shiplog {
@@ -26,8 +25,8 @@ class LabelIndex {
                                          label::kClusterBindingId};
 
  private:
-  using ByValue = std::map<std::string, std::set<ObjectKey>, std::less<>>;
-  std::array<ByValue, kLabels.size()> objects_;  // in the order of kLabels
+  using ByValue = NamedMap<std::set<ObjectKey>>;  // the value is the name; there is no namespace
+  std::array<ByValue, kLabels.size()> objects_;   // in the order of kLabels
 };
 
 }  // namespace shiplog

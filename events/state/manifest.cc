@@ -12,6 +12,10 @@ namespace {
 /// Sorted, as members are. `always` are sorted, too.
 std::string joined_keys(const Value& map, std::initializer_list<std::string_view> always = {}) {
   std::string text;
+  size_t size = 0;
+  for (const std::string_view key : always) size += key.size() + 1;
+  for (const auto& member : map.members()) size += member.key().size() + 1;
+  text.reserve(size);
   const auto add = [&](std::string_view key) {
     if (!text.empty()) text += ',';
     text += key;

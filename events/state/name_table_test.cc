@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/random.h"
+#include "events/state/named_map.h"
 
 namespace shiplog {
 namespace {
@@ -49,6 +50,22 @@ TEST(NameTable, AgreesWithTheMapAfterInsertsAndRemovals) {
     }
   }
   for (auto& node : map) EXPECT_EQ(table.find(node.first.ns, node.first.name), &node);
+}
+
+TEST(NamedMap, ACopyFindsItsOwnNodes) {
+  NamedMap<int> map;
+  for (int number = 0; number < 100; ++number) map.find_or_make("ns", std::to_string(number))->second = number;
+  NamedMap<int> copy = map;
+  EXPECT_EQ(copy, map);
+  map.find("ns", "7")->second = -1;
+  EXPECT_EQ(copy.find("ns", "7")->second, 7);
+  copy.erase(copy.find("ns", "8"));
+  EXPECT_EQ(copy.find("ns", "8"), nullptr);
+  EXPECT_EQ(copy.sorted().size(), 99U);
+  EXPECT_EQ(map.find_or_make("ns", "8")->second, 8) << "the one that is there";
+  map = std::move(copy);
+  EXPECT_EQ(map.find("ns", "8"), nullptr);
+  EXPECT_EQ(map.find("ns", "7")->second, 7);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ const Value kNull;
 const Object* ObjectStore::find(const ObjectKey& key) const {
   const auto type = objects_.find(key.type);
   if (type == objects_.end()) return nullptr;
-  const auto* node = type->second.table.find(key.ns, key.name);
+  const auto* node = type->second.find(key.ns, key.name);
   return node == nullptr ? nullptr : &node->second;
 }
 
@@ -31,7 +31,7 @@ Revision ObjectStore::revision_of(const ObjectKey& key) const {
 
 const ObjectStore::Objects& ObjectStore::objects(std::string_view type) const {
   const auto found = objects_.find(type);
-  return found == objects_.end() ? kNoObjects : found->second.sorted;
+  return found == objects_.end() ? kNoObjects : found->second.sorted();
 }
 
 std::ranges::subrange<ObjectStore::Objects::const_iterator> ObjectStore::objects(std::string_view type,
@@ -52,30 +52,24 @@ std::vector<std::string> ObjectStore::types() const {
 
 size_t ObjectStore::object_count() const {
   size_t count = 0;
-  for (const auto& [type, objects] : objects_) count += objects.sorted.size();
+  for (const auto& [type, objects] : objects_) count += objects.sorted().size();
   return count;
 }
 
 Object ObjectStore::exchange(const ObjectKey& key, Object object) {
   SHIPLOG_CHECK(!object.value.is_null(), "a stored object has a value");
   auto type = objects_.find(key.type);
-  if (type == objects_.end()) type = objects_.emplace(key.type, OfType{}).first;
-  auto* node = type->second.table.find(key.ns, key.name);
-  if (node == nullptr) {
-    node = &*type->second.sorted.try_emplace(Name{key.ns, key.name}).first;
-    type->second.table.insert(node);
-  }
-  return std::exchange(node->second, std::move(object));
+  if (type == objects_.end()) type = objects_.try_emplace(key.type).first;
+  return std::exchange(type->second.find_or_make(key.ns, key.name)->second, std::move(object));
 }
 
 Object ObjectStore::take(const ObjectKey& key) {
   const auto type = objects_.find(key.type);
   SHIPLOG_CHECK(type != objects_.end(), "an object that is erased exists");
-  const auto node = type->second.sorted.find(NameLess::NameView{key.ns, key.name});
-  SHIPLOG_CHECK(node != type->second.sorted.end(), "an object that is erased exists");
+  auto* const node = type->second.find(key.ns, key.name);
+  SHIPLOG_CHECK(node != nullptr, "an object that is erased exists");
   Object object = std::move(node->second);
-  type->second.table.erase(&*node);
-  type->second.sorted.erase(node);
+  type->second.erase(node);
   return object;
 }
 

@@ -5,12 +5,11 @@
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "events/base/ids.h"
 #include "events/base/value.h"
-#include "events/state/name_table.h"
+#include "events/state/named_map.h"
 #include "events/state/object.h"
 
 namespace shiplog {
@@ -19,23 +18,8 @@ namespace shiplog {
 /// views are derived from.
 class ObjectStore {
  public:
-  struct Name {
-    std::string ns;
-    std::string name;
-    auto operator<=>(const Name&) const = default;
-  };
-  /// A Name, or a pair of views for looking one up without making it.
-  struct NameLess {
-    using is_transparent = void;
-    using NameView = std::pair<std::string_view, std::string_view>;
-    static NameView view(const Name& name) { return {name.ns, name.name}; }
-    static NameView view(const NameView& name) { return name; }
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return view(a) < view(b);
-    }
-  };
-  using Objects = std::map<Name, Object, NameLess>;
+  using Name = ObjectName;
+  using Objects = NamedMap<Object>::Sorted;
 
   /// nullptr when there is no such object.
   const Object* find(const ObjectKey& key) const;
@@ -67,21 +51,7 @@ class ObjectStore {
   Object take(const ObjectKey& key);
 
  private:
-  struct OfType {
-    OfType() = default;
-    OfType(const OfType& other) : sorted{other.sorted} {
-      for (auto& node : sorted) table.insert(&node);
-    }
-    OfType(OfType&&) noexcept = default;
-    OfType& operator=(OfType&&) noexcept = default;
-    OfType& operator=(const OfType& other) { return *this = OfType{other}; }
-    ~OfType() = default;
-
-    Objects sorted;
-    NameTable<Objects::value_type> table;
-  };
-
-  std::map<std::string, OfType, std::less<>> objects_;
+  std::map<std::string, NamedMap<Object>, std::less<>> objects_;
 };
 
 }  // namespace shiplog

@@ -34,19 +34,28 @@ std::optional<Hash128> State::hash_at(Revision revision) const {
   return found->second;
 }
 
-void State::settle_hashes() {
-  for (const ObjectKey& key : unhashed_) {
-    Object* object = edit_object(key);
-    if (object == nullptr || object->hash != Hash128{}) continue;
-    object->hash = hash_of(key, object->value);
+void State::in_turn(size_t count, const std::function<void(size_t)>& use) {
+  for (size_t number = 0; number < count; ++number) use(number);
+}
+
+void State::settle_hashes(const ForEach& for_each) {
+  std::vector<Hash128> hashes(unhashed_.size());
+  for_each(unhashed_.size(), [&](size_t which) {
+    const Object* object = find(unhashed_[which]);
+    if (object != nullptr && object->hash == Hash128{}) hashes[which] = hash_of(unhashed_[which], object->value);
+  });
+  for (size_t which = 0; which < unhashed_.size(); ++which) {
+    Object* object = edit_object(unhashed_[which]);
+    if (object == nullptr || object->hash != Hash128{}) continue;  // one can be there twice
+    object->hash = hashes[which];
     meta_.hash += object->hash;
   }
   unhashed_.clear();
   if (recent_hashes_.empty() || recent_hashes_.back().first < meta_.revision) remember_hash();
 }
 
-void State::end_deferred_hashes() {
-  if (deferred_) settle_hashes();
+void State::end_deferred_hashes(const ForEach& for_each) {
+  if (deferred_) settle_hashes(for_each);
   deferred_ = false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -61,9 +62,11 @@ class State : public ObjectStore {
   /// For a replay, which needs the hashes of few revisions: from now on, the hash of an object that changes is computed
   /// by settle_hashes() or the end, not by the fold; its Change has no JSON. hash() remains right, and slow.
   void defer_hashes() { deferred_ = true; }
+  /// Calls a function once with each number below a count. Several threads may take part.
+  using ForEach = std::function<void(size_t count, const std::function<void(size_t)>& use)>;
   /// Brings the hashes up to date and remembers that of this revision.
-  void settle_hashes();
-  void end_deferred_hashes();
+  void settle_hashes(const ForEach& for_each = in_turn);
+  void end_deferred_hashes(const ForEach& for_each = in_turn);
   bool hashes_deferred() const { return deferred_; }
   uint32_t fold_version() const { return meta_.fold_version; }
   StateMeta meta() const;
@@ -120,6 +123,8 @@ class State : public ObjectStore {
  private:
   friend class Staged;
   friend class Folder;
+
+  static void in_turn(size_t count, const std::function<void(size_t)>& use);
 
   void put(const ObjectKey& key, Object object);
   void erase(const ObjectKey& key);

@@ -20,9 +20,7 @@ namespace {
 
 // Small batches are still in the processor's cache when they are taken.
 constexpr size_t kBatch = 64;
-constexpr uint64_t kBatchesAhead = 16;
-// The thread that folds waits for those who help it, and not for a batch.
-constexpr size_t kHelpEvery = 8;
+constexpr uint64_t kBatchesAhead = 4;
 constexpr size_t kMostThreads = 3;
 constexpr Millis kPatience{500};
 
@@ -98,9 +96,13 @@ class DecodingReader {
         return stopping_ || ended_ || read_ < taken_ + kBatchesAhead;
       });
       auto stored = read();
-      if (!stored) return;
+      if (!stored) break;
       put(*std::move(stored));
     }
+    options_.work->help_until([&] {
+      const std::lock_guard lock{mutex_};
+      return stopping_;
+    });
   }
 
   /// The next batch, by one thread at a time; nullopt: there is none.
@@ -136,7 +138,8 @@ class DecodingReader {
     batch.decoded.records.reserve(batch.records.size());
     for (JournalRecord& record : batch.records) {
       if (record.offset >= head_) break;
-      if (batch.decoded.records.size() % kHelpEvery == 0) options_.work->help();
+      // The thread that folds waits for those who help it, and not for a batch.
+      options_.work->help();
       const bool undecoded = options_.undecoded_from && record.offset >= *options_.undecoded_from;
       auto decoded = record_from(record.offset, std::move(record.bytes), undecoded);
       if (!decoded) {

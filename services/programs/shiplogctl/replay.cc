@@ -1,7 +1,9 @@
 #include "services/programs/shiplogctl/replay.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -35,6 +37,12 @@ class Verifier {
   /// `begin`: the revision of the state that the replay begins with.
   Verifier(const ReplayOptions& options, Replayed& result, Revision begin)
       : options_{options}, result_{result}, begin_{begin} {}
+  /// The records of its comparisons are not used any more.
+  ~Verifier() {
+    for (const auto& comparisons : comparisons_) std::ranges::for_each(*comparisons, abandon);
+  }
+  Verifier(const Verifier&) = delete;
+  Verifier& operator=(const Verifier&) = delete;
 
   /// A record that was read. `reached`: the revision of the state.
   void plan(const ReplayRecord& record, Revision reached) {
@@ -54,30 +62,47 @@ class Verifier {
 
   // Entries that change no object keep the revision, and no decision sees them: the first boundary counts.
   void at_boundary(const State& state, ReplayWindow& window) {
-    due_.clear();
+    std::vector<ReplayRecord*> due;
     for (; !plan_.empty() && plan_.top().as_of <= state.revision(); plan_.pop()) {
       const auto [as_of, offset] = plan_.top();
       ++result_.decisions;
       if (ReplayRecord* record = window.find(offset)) {
-        due_.push_back(record);
+        due.push_back(record);
       } else {
         report(out_of_order(as_of, offset));
       }
     }
-    const auto decide = [&](size_t which) { check(state, *due_[which]); };
-    if (options_.work != nullptr && due_.size() > 1) {
-      options_.work->for_each(due_.size(), decide);
-    } else {
-      for (size_t which = 0; which < due_.size(); ++which) decide(which);
+    if (due.empty()) return;
+    const auto comparisons = std::make_shared<Comparisons>(due.size());
+    for (size_t which = 0; which < due.size(); ++which) {
+      (*comparisons)[which].record = due[which];
+      due[which]->again = {comparisons, &(*comparisons)[which]};
     }
+    const auto decide = [&](size_t which) {
+      Comparison& comparison = (*comparisons)[which];
+      comparison.decided = run_again(state, *comparison.record);
+    };
+    if (options_.work != nullptr && due.size() > 1) {
+      options_.work->for_each(due.size(), decide);
+      // The fold does not need them at once.
+      options_.work->offer(due.size(), [comparisons](size_t which) { compare((*comparisons)[which]); });
+    } else {
+      for (size_t which = 0; which < due.size(); ++which) decide(which);
+    }
+    while (!comparisons_.empty() && over(*comparisons_.front())) comparisons_.pop_front();
+    comparisons_.push_back(comparisons);
   }
+
+  /// Ends all comparisons that are under way.
+  void finish(ReplayWindow& window) const { window.for_each_decided(finish_comparison); }
 
   /// A fold version was activated. That changes no object, so two states have this revision: a decision that is
   /// appended later and differs on the first one was computed from the second.
   void at_activation(const State& state, ReplayWindow& window) const {
+    finish(window);
     window.for_each_decided([&](ReplayRecord& record) {
       if (record.entry.as_of != state.revision() || !difference_of(record)) return;
-      *record.again = run_again(state, record);
+      record.again->decided = run_again(state, record);
     });
   }
 
@@ -93,7 +118,8 @@ class Verifier {
       differing.clear();
     };
     const auto difference_on = [&](ReplayRecord& record) {
-      record.again = std::make_shared<DecidedAgain>(run_again(state, record));
+      record.again = std::make_shared<Comparison>();
+      record.again->decided = run_again(state, record);
       return difference_of(record);
     };
     ReplayWindow window{records};
@@ -138,17 +164,13 @@ class Verifier {
   }
 
  private:
-  /// Several threads do it at once, with different records.
-  void check(const State& state, ReplayRecord& record) const {
-    DecidedAgain again = run_again(state, record);
-    if (!record.undecoded.empty()) {
-      auto* decision = std::get_if<Decision>(&again);
-      if (decision != nullptr && take_if_same(record, *decision)) return;
-      if (!decode_events(record)) return;  // an error when the fold gets there
-    }
-    record.again = std::make_shared<DecidedAgain>(std::move(again));
+  using Comparisons = std::vector<Comparison>;  // of one revision; they stay where they are
+
+  static bool over(const Comparisons& comparisons) {
+    return std::ranges::all_of(comparisons, [](const Comparison& each) { return each.stage == Comparison::kOver; });
   }
 
+  /// Several threads do it at once, with different records.
   DecidedAgain run_again(const State& state, const ReplayRecord& record) const {
     const Revision as_of = record.entry.as_of;
     if (as_of == state.revision()) return decide_again(*options_.verify, state, record);
@@ -170,7 +192,7 @@ class Verifier {
   Replayed& result_;
   const Revision begin_;
   std::priority_queue<DecidedAt, std::vector<DecidedAt>, std::greater<>> plan_;
-  std::vector<ReplayRecord*> due_;  // of at_boundary()
+  std::deque<std::shared_ptr<Comparisons>> comparisons_;  // that may be under way
   std::vector<ReplayRecord> late_;
 };
 
@@ -200,19 +222,21 @@ std::optional<std::string> differs_from(const VerifiedMark& mark, const State& s
 
 Result<Replayed> replay(const std::function<Result<Records>()>& open, const ReplayOptions& options, State& state) {
   Replayed result;
-  std::optional<Verifier> verifier;
   State beginning;
-  if (options.verify != nullptr) {
-    verifier.emplace(options, result, state.revision());
-    beginning = state;
-  }
+  if (options.verify != nullptr) beginning = state;
   // The hashes of few revisions are compared with anything: computed at each they would be a third of the fold.
   state.defer_hashes();
   SHIPLOG_TRY(auto records, open());
-  ReplayWindow window{std::move(records)};
+  ReplayWindow window{std::move(records), options.work};
+  std::optional<Verifier> verifier;  // after the window, whose records it uses
+  if (options.verify != nullptr) verifier.emplace(options, result, state.revision());
   ReplayChecks checks;
   const auto report = [&](const std::vector<Difference>& differences) {
     for (const Difference& difference : differences) verifier->report(difference);
+  };
+  const State::ForEach for_each = [&](size_t count, const std::function<void(size_t)>& use) {
+    if (options.work != nullptr) return options.work->for_each(count, use);
+    for (size_t number = 0; number < count; ++number) use(number);
   };
   bool at_end = false;
   bool at_mark = !options.verified;
@@ -222,7 +246,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
         if (verifier) verifier->plan(read, state.revision());
       }
     }
-    if (window.hash_needed(state.revision())) state.settle_hashes();
+    if (window.hash_needed(state.revision())) state.settle_hashes(for_each);
     if (verifier) verifier->at_boundary(state, window);
     SHIPLOG_TRY(ReplayRecord* const record, window.pop());
     at_end = record == nullptr;
@@ -237,6 +261,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
       return Error{ErrorCode::kGone, "the journal ends at revision " + std::to_string(state.revision().value) +
                                          ": there is no revision " + std::to_string(options.to->value) + " yet"};
     }
+    finish_comparison(*record);
     if (!record->undecoded.empty()) {
       if (const auto decoded = decode_events(*record); !decoded) {
         const std::string where = options.journal + ", offset " + std::to_string(record->offset.value);
@@ -247,11 +272,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
     count(folded, result);
     result.last = record->offset;
     if (verifier && activates(record->entry)) verifier->at_activation(state, window);
-    if (record->again) {
-      checks.add(std::move(*record));
-    } else {
-      record->entry.events.clear();  // while it is in the processor's cache
-    }
+    if (record->again) checks.add(std::move(*record));
     if (verifier && result.entries % kReportEvery == 0) report(checks.found());
     result.revision = state.revision();
     if (folded.stop) {
@@ -261,6 +282,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
     if (options.progress) options.progress(result);
   }
   // Of decisions on this state, appended later.
+  if (verifier) verifier->finish(window);
   window.for_each_decided([&](ReplayRecord& left) { checks.add(std::move(left)); });
   const auto differences = checks.finish();
   if (verifier) report(differences);
@@ -269,7 +291,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
     SHIPLOG_TRY(verifier->run_late_ones(std::move(beginning), again));
   }
   if (verifier && at_end && !result.stop) verifier->at_end();
-  state.end_deferred_hashes();
+  state.end_deferred_hashes(for_each);
   result.objects = state.object_count();
   result.hash = state.hash();
   return result;

@@ -92,6 +92,42 @@ DecidedAgain decide_again(const Decides& decides, const State& as_of, const Repl
   return decision == nullptr ? Decision{} : std::move(*decision);
 }
 
+void compare(Comparison& comparison) {
+  auto expected = Comparison::kWaiting;
+  if (!comparison.stage.compare_exchange_strong(expected, Comparison::kUnderWay)) return;
+  ReplayRecord& record = *comparison.record;
+  if (!record.undecoded.empty()) {
+    auto* const decision = std::get_if<Decision>(&comparison.decided);
+    comparison.same = decision != nullptr && take_if_same(record, *decision);
+    // An error when the fold gets there.
+    if (!comparison.same) static_cast<void>(decode_events(record));
+  }
+  comparison.stage.store(Comparison::kOver);
+  comparison.stage.notify_all();
+}
+
+namespace {
+
+void wait_for(const Comparison& comparison) {
+  for (auto stage = comparison.stage.load(); stage != Comparison::kOver; stage = comparison.stage.load()) {
+    comparison.stage.wait(stage);
+  }
+}
+
+}  // namespace
+
+void finish_comparison(ReplayRecord& record) {
+  if (!record.again) return;
+  compare(*record.again);
+  wait_for(*record.again);
+  if (record.again->same) record.again = nullptr;
+}
+
+void abandon(Comparison& comparison) {
+  auto expected = Comparison::kWaiting;
+  if (!comparison.stage.compare_exchange_strong(expected, Comparison::kOver)) wait_for(comparison);
+}
+
 bool take_if_same(ReplayRecord& record, Decision& decision) {
   if (record.entry.expects != decision.expects || !holds_events(record.undecoded, decision.events)) return false;
   record.entry.events = std::move(decision.events);
@@ -106,7 +142,7 @@ Result<void> decode_events(ReplayRecord& record) {
 }
 
 std::optional<Difference> difference_of(const ReplayRecord& record) {
-  DecidedAgain again = *record.again;
+  DecidedAgain again = record.again->decided;
   if (auto* difference = std::get_if<Difference>(&again)) {
     difference->recorded = described_events(record.entry.events);
     return std::move(*difference);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -13,6 +15,26 @@
 #include "services/programs/shiplogctl/replay.h"
 
 namespace shiplog::ctl {
+
+/// A record that was decided again, and what it was decided to be. The threads that fold and that help compare it with
+/// the bytes that are recorded, whichever comes first.
+struct Comparison {
+  enum Stage : uint8_t { kWaiting, kUnderWay, kOver };
+
+  ReplayRecord* record = nullptr;  ///< while it is not over
+  DecidedAgain decided = {};
+  bool same = false;  ///< its bytes are those that are recorded; then `record` has the events of `decided`
+  std::atomic<Stage> stage = kWaiting;
+};
+
+/// Compares, unless another thread has begun to. If the bytes are not the same, the record is decoded.
+void compare(Comparison& comparison);
+
+/// Compares what `record` was decided to be, or waits for the thread that does. `record.again` is nullptr if it is the same.
+void finish_comparison(ReplayRecord& record);
+
+/// Ends a comparison that is no longer needed: `record` may be destroyed then.
+void abandon(Comparison& comparison);
 
 /// Decides again what `record` holds, on the state it was computed from.
 DecidedAgain decide_again(const Decides& decides, const State& as_of, const ReplayRecord& record);

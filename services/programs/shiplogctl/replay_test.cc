@@ -215,7 +215,7 @@ TEST(CtlReplay, ADecisionFromAfterAnActivationIsVerifiedUnderTheNewFoldVersion) 
     const Entry after = history.decide("b", by_version);
     Entry wrong = history.decide("c");
     if (late) {
-      for (size_t entry = 0; entry < ReplayWindow::kEntries + 10; ++entry) {
+      for (size_t entry = 0; entry < ReplayWindow::kMostEntries + 10; ++entry) {
         history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), std::to_string(entry))}});
       }
     }
@@ -228,6 +228,33 @@ TEST(CtlReplay, ADecisionFromAfterAnActivationIsVerifiedUnderTheNewFoldVersion) 
     history.put(wrong);
     EXPECT_EQ(run(history, {{"copier", by_version}}).differences.size(), 1U);
   }
+}
+
+// The window has room for what is usual, becomes smaller and larger again, and what it does not reach is found too.
+TEST(CtlReplay, HoweverLateDecisionsAreAppendedEachIsVerified) {
+  ReplayHistory history;
+  history.lease();
+  size_t decisions = 0;
+  int names = 0;
+  const auto write = [&](size_t entries) {
+    for (size_t entry = 0; entry < entries; ++entry) {
+      history.write({ObjectUpdated{config_map("source"), object_value(config_map("source"), std::to_string(++names))}});
+    }
+  };
+  constexpr size_t kFewest = ReplayWindow::kFewestEntries;
+  for (const size_t late : {size_t{0}, kFewest / 4, kFewest / 2, kFewest + 1, size_t{2}, 2 * kFewest, 4 * kFewest,
+                            8 * kFewest, size_t{0}, ReplayWindow::kMostEntries + 10}) {
+    const Entry right = history.decide("right" + std::to_string(++names));
+    Entry wrong = history.decide("wrong" + std::to_string(++names));
+    for (Event& event : wrong.events) std::get<ObjectCreated>(event).value.set("text", "neither");
+    write(late);
+    history.put(right);
+    history.put(wrong);
+    decisions += 2;
+  }
+  const auto [replayed, differences] = run(history, {{"copier", copy}});
+  EXPECT_EQ(replayed.decisions, decisions);
+  EXPECT_EQ(differences.size(), decisions / 2);
 }
 
 TEST(CtlReplay, ReportsADecisionThatDiffers) {

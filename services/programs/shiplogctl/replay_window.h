@@ -13,15 +13,18 @@
 namespace shiplog::ctl {
 
 /// The records that are read, and not folded yet. The fold reads ahead: decisions are found there that were computed
-/// from the present state, and the revisions whose state hash was recorded. Few are appended later than that.
+/// from the present state, and the revisions whose state hash was recorded. It reads as far ahead as decisions come
+/// late: a small window stays in the processor's cache. Few are appended later than the largest reaches.
 class ReplayWindow {
  public:
-  static constexpr size_t kEntries = 8192;
+  static constexpr size_t kFewestEntries = 512;
+  static constexpr size_t kMostEntries = 8192;
   static constexpr size_t kBytes = size_t{64} << 20U;
 
-  explicit ReplayWindow(Records records) : records_{std::move(records)} {}
+  /// `work`: what is folded is freed by those that help, if there are any.
+  explicit ReplayWindow(Records records, SharedWork* work = nullptr) : records_{std::move(records)}, work_{work} {}
 
-  bool full() const { return ended_ || entries_ >= kEntries || bytes_ >= kBytes; }
+  bool full() const { return ended_ || entries_ >= limit_ || bytes_ >= kBytes; }
   /// The next records, which are now in the window; none: there are no more. An error is that of pop(), once all before
   /// it is folded.
   std::span<ReplayRecord> read();
@@ -43,9 +46,13 @@ class ReplayWindow {
 
  private:
   Records records_;
+  SharedWork* work_;
   std::deque<std::vector<ReplayRecord>> batches_;  // none is empty
   size_t popped_ = 0;                              // of the first
   size_t entries_ = 0;
+  size_t limit_ = 4 * kFewestEntries;
+  size_t furthest_ = 0;  // that a decision was found ahead, of late
+  size_t until_fewer_ = 4 * kFewestEntries;
   size_t bytes_ = 0;
   std::priority_queue<Revision, std::vector<Revision>, std::greater<>> hashed_;
   bool ended_ = false;

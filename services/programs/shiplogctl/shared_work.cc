@@ -1,10 +1,13 @@
 #include "services/programs/shiplogctl/shared_work.h"
 
+#include <utility>
+
 namespace shiplog::ctl {
 namespace {
 
 // A thread that sleeps is woken by a system call, and late. Work comes every few hundred microseconds.
-constexpr int kSpins = 300;
+constexpr int kSpins = 2'000;
+constexpr size_t kMostOffers = 64;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -35,8 +38,37 @@ void SharedWork::for_each(size_t count, const Use& use) {
   for (uint32_t inside = inside_.load(); inside != 0; inside = inside_.load()) inside_.wait(inside);
 }
 
+void SharedWork::offer(size_t count, Use use) {
+  auto offer = std::make_shared<Offer>(std::move(use), count);
+  std::shared_ptr<Offer> dropped;  // destroyed when the lock is released
+  const std::lock_guard lock{offering_};
+  offers_.push_back(std::move(offer));
+  if (offers_.size() > kMostOffers) {
+    dropped = std::move(offers_.front());
+    offers_.pop_front();
+  }
+  offered_.store(offers_.size());
+}
+
+bool SharedWork::take_offer() {
+  if (offered_.load() == 0) return false;
+  std::shared_ptr<Offer> offer;
+  {
+    const std::lock_guard lock{offering_};
+    if (offers_.empty()) return false;
+    offer = offers_.front();
+  }
+  const size_t number = offer->next.fetch_add(1);
+  if (number < offer->count) offer->use(number);
+  if (number + 1 < offer->count) return true;
+  const std::lock_guard lock{offering_};
+  if (!offers_.empty() && offers_.front() == offer) offers_.pop_front();
+  offered_.store(offers_.size());
+  return number < offer->count;
+}
+
 bool SharedWork::help() {
-  if (calls_.load() == nullptr) return false;
+  if (calls_.load() == nullptr) return take_offer();
   inside_.fetch_add(1);
   Calls* const calls = calls_.load();
   const bool any = calls != nullptr && run(*calls);
@@ -48,7 +80,7 @@ void SharedWork::help_until(const std::function<bool()>& ready) {
   while (true) {
     const uint64_t seen = wakes_.load();
     const uint64_t round = rounds_.load();  // no number of it is left, after help()
-    help();
+    while (help()) continue;
     if (ready()) return;
     const auto idle = [&] { return wakes_.load() == seen && rounds_.load() == round; };
     for (int spins = 0; spins < kSpins && idle(); ++spins) relax();

@@ -1,7 +1,9 @@
 #include "services/programs/shiplogctl/shared_work.h"
 
 #include <atomic>
+#include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -57,6 +59,48 @@ TEST(CtlSharedWork, ThereIsNothingToHelpBetweenCalls) {
   work.for_each(1, [&](size_t) { helped = work.help(); });
   EXPECT_FALSE(helped) << "the only number is taken";
   EXPECT_FALSE(work.help());
+}
+
+TEST(CtlSharedWork, WhatIsOfferedIsDoneByOthersWhileTheyHaveNothingElse) {
+  SharedWork work;
+  std::vector<std::atomic<int>> uses(100);
+  std::set<std::thread::id> ids;  // of the one helper
+  std::atomic<int> left{100};
+  work.offer(100, [&](size_t which) {
+    ids.insert(std::this_thread::get_id());
+    ++uses[which];
+    --left;
+  });
+  EXPECT_EQ(left, 100) << "nothing is done without others";
+  std::thread helper{[&] { work.help_until([&] { return left == 0; }); }};
+  const auto id = helper.get_id();
+  helper.join();
+  for (const auto& count : uses) EXPECT_EQ(count, 1);
+  EXPECT_EQ(ids, std::set{id});
+}
+
+TEST(CtlSharedWork, WhatIsOfferedIsFreedThoughNoneTakesIt) {
+  SharedWork work;
+  const auto counted = std::make_shared<int>(0);
+  constexpr int kOffers = 1'000;
+  for (int number = 0; number < kOffers; ++number) work.offer_to_free(std::vector{counted, counted});
+  EXPECT_LT(counted.use_count(), 200) << "the oldest are dropped";
+  while (work.help()) continue;
+  EXPECT_EQ(counted.use_count(), 1);
+}
+
+TEST(CtlSharedWork, CallsThatAreWaitedForComeBeforeOffers) {
+  SharedWork work;
+  std::vector<char> order;
+  work.offer(1, [&](size_t) { order.push_back('o'); });
+  work.for_each(2, [&](size_t which) {
+    if (which == 0) work.help();  // takes the other one
+    order.push_back('c');
+  });
+  EXPECT_EQ((std::string{order.begin(), order.end()}), "cc");
+  EXPECT_TRUE(work.help());
+  EXPECT_FALSE(work.help());
+  EXPECT_EQ(order.back(), 'o');
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "services/roles/collector/decide.h"
 
 #include <algorithm>
-#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "events/base/utf8.h"
 #include "events/state/answers.h"
@@ -16,6 +18,10 @@ namespace {
 
 constexpr size_t kMostCauses = 3;
 constexpr size_t kLongestCause = 300;
+constexpr size_t kMembersOfItem = 6;
+
+/// The line of each cluster in aggregatedStatus, sorted by cluster.
+using ItemsByCluster = std::vector<std::pair<std::string, Value>>;
 
 /// Why the present generation of a Work has not been sent to its member; empty: nothing holds it back.
 std::string held_back_by(const State& state, const std::string& name, const Value& work) {
@@ -41,25 +47,29 @@ Result<Value> item_of(const State& state, const ObjectKey& key, const std::strin
     return Error{ErrorCode::kInvalid, to_string(key) + " holds no manifest of " + resource["kind"].str() + " " +
                                           (ns.empty() ? "" : ns + "/") + resource["name"].str()};
   }
-  Value item = Value::object({{"clusterName", cluster}, {"health", "Unknown"}});
+  Value::Object item;  // of equal members the last counts
+  item.reserve(kMembersOfItem);
+  const auto add = [&](const char* member, Value value) { item.push_back({Value::key(member), std::move(value)}); };
+  add("clusterName", cluster);
+  add("health", "Unknown");
   const Value& condition = condition_of(work, "Applied");
   const std::string held_back = applied(work) ? "" : held_back_by(state, cluster, work);
-  if (!held_back.empty()) item.set("appliedMessage", held_back);
+  if (!held_back.empty()) add("appliedMessage", held_back);
   if (condition["status"].as_string() != "True") {
-    if (held_back.empty() && !condition["message"].is_empty()) item.set("appliedMessage", condition["message"]);
-    return item;
+    if (held_back.empty() && !condition["message"].is_empty()) add("appliedMessage", condition["message"]);
+    return Value::object(std::move(item));
   }
-  item.set("applied", true);
+  add("applied", true);
   for (const Value& status : work["status"]["manifestStatuses"].items()) {
     if (!is_about(status, *manifest)) continue;
-    if (!status["status"].is_null()) item.set("status", status["status"]);
-    if (!status["health"].is_empty()) item.set("health", status["health"]);
+    if (!status["status"].is_null()) add("status", status["status"]);
+    if (!status["health"].is_empty()) add("health", status["health"]);
   }
-  return item;
+  return Value::object(std::move(item));
 }
 
 /// "; member1: cause; member2: cause" of the members that have not applied it; empty: none reports a cause.
-std::string causes(const std::map<std::string, Value>& by_cluster) {
+std::string causes(const ItemsByCluster& by_cluster) {
   std::string text;
   size_t found = 0;
   for (const auto& [cluster, item] : by_cluster) {
@@ -73,7 +83,7 @@ std::string causes(const std::map<std::string, Value>& by_cluster) {
 
 /// The lines of aggregatedStatus, from the Works of a binding.
 struct ClusterItems {
-  std::map<std::string, Value> by_cluster;
+  ItemsByCluster by_cluster;
   bool has_status = false;  ///< of at least one
 };
 
@@ -87,23 +97,30 @@ Result<ClusterItems> items_of_works(const State& state, const ObjectKey& binding
     items.has_status = items.has_status || !work["status"].is_empty();
     std::string cluster = cluster_of_space(key.ns);
     SHIPLOG_TRY(Value item, item_of(state, key, cluster, work, resource));
-    items.by_cluster[std::move(cluster)] = std::move(item);
+    // Works are sorted by namespace, and so by cluster. Of several in one cluster the last counts.
+    if (!items.by_cluster.empty() && items.by_cluster.back().first == cluster) {
+      items.by_cluster.back().second = std::move(item);
+    } else {
+      items.by_cluster.emplace_back(std::move(cluster), std::move(item));
+    }
   }
   return items;
 }
 
-StatusAggregated aggregated(const ObjectKey& key, const Value& spec, const std::map<std::string, Value>& by_cluster) {
+StatusAggregated aggregated(const ObjectKey& key, const Value& spec, const ItemsByCluster& by_cluster) {
   StatusAggregated event;
   event.binding = key;
-  event.aggregated_status = Value::array();
+  Value::Array lines;
+  lines.reserve(by_cluster.size());
   // T-9: everywhere it should be, nowhere else, and taken by all.
   const auto wanted = wanted_clusters(spec);
   event.fully_applied = !wanted.empty() && by_cluster.size() == wanted.size();
   for (auto want = wanted.begin(); const auto& [cluster, item] : by_cluster) {
-    event.aggregated_status.push_back(item);
+    lines.push_back(item);
     event.fully_applied = event.fully_applied && item["applied"].as_bool() && cluster == *want;
     if (event.fully_applied) ++want;
   }
+  event.aggregated_status = Value::array(std::move(lines));
   event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
   event.message = event.fully_applied
                       ? "All works have been successfully applied"

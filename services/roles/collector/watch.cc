@@ -25,36 +25,43 @@ constexpr size_t kMostStatus = size_t{512} << 10U;
 /// What one member may make the journal grow by through its objects' statuses; later ones wait and replace each other.
 constexpr double kStatusBurst = 32.0 * 1024 * 1024;
 constexpr double kStatusPerSecond = 1024.0 * 1024;
-/// What the member's own controllers and server do not touch between two writes of ours.
-Hash128 content_of(const Value& object) {
-  std::string text;
-  const auto add = [&](std::string_view key, const Value& value) {
-    text.append(key).push_back('\0');  // no key of JSON is that character
-    append_json(value, text);
-  };
-  for (const auto& [key, value] : object.members()) {
-    const std::string_view name = key.as_string();
-    if (name == "status") continue;
-    if (name != "metadata") {
-      add(name, value);
-      continue;
-    }
-    text.push_back('\0');  // what follows is metadata
-    for (const auto& [inner, content] : value.members()) {
-      const std::string_view field = inner.as_string();
-      if (field != "resourceVersion" && field != "generation" && field != "managedFields") add(field, content);
-    }
-    text.push_back('\0');
-  }
-  return siphash128(text);
-}
 
 std::string_view binding_id(const Value& object) {
   const auto id = label_of(object, label::kBindingId);
   return id.empty() ? label_of(object, label::kClusterBindingId) : id;
 }
 
+/// Of the members of an object but some.
+template <class Counts>
+Hash128 hash_of_members(const Value& object, Counts counts) {
+  std::string text;
+  for (const auto& [key, value] : object.members()) {
+    if (!counts(key.as_string())) continue;
+    text.append(key.as_string()).push_back('\0');  // no key of JSON is that character
+    append_json(value, text);
+  }
+  return siphash128(text);
+}
+
 }  // namespace
+
+/// `known`: what it was before, or nullptr. A server that counts generations changes them with all but metadata and
+/// status, so that most events need no hash of the rest.
+MemberWatches::Content MemberWatches::content_of(const Value& object, const Baseline* known) {
+  const Value& metadata = object["metadata"];
+  Content content;
+  content.generation = metadata["generation"].as_int();
+  content.metadata = hash_of_members(metadata, [](std::string_view field) {
+    return field != "resourceVersion" && field != "generation" && field != "managedFields";
+  });
+  const bool same = known != nullptr && content.generation > 0 && known->content.generation == content.generation &&
+                    known->content.metadata == content.metadata;
+  content.rest = same ? known->content.rest
+                     : hash_of_members(object, [](std::string_view field) {
+                         return field != "metadata" && field != "status";
+                       });
+  return content;
+}
 
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
@@ -373,7 +380,7 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
   // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
   if (hash != manifest_hash) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
   const std::string revision{annotation_of(object, annotation::kRevision)};
-  const Hash128 content = content_of(object);
+  const Content content = content_of(object, known);
   const bool secret = manifest["kind"].as_string() == "Secret";
   Value wanted = manifest;
   if (secret) {  // sealed in the journal: only the rest can be compared

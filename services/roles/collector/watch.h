@@ -99,15 +99,23 @@ class MemberWatches {
     UtcMillis since = {};                                  // first processed; set for what had to wait
     uint64_t asked = 0;                                    // of a list's objects: the moment of its request
   };
+  /// What the member's own controllers and server do not touch between two writes of ours.
+  struct Content {
+    int64_t generation = 0;
+    Hash128 metadata;
+    Hash128 rest;
+    bool operator==(const Content& other) const { return metadata == other.metadata && rest == other.rest; }
+  };
   /// What an object was when it was last written by the dispatcher, to detect later changes by others.
   struct Baseline {
     std::string revision;
-    Hash128 content;
+    Content content;
     bool altered = false;
     bool literal = false;  // the member spells it as the manifest does
     Value manifest;        // of the Work then, and its hash: every report of the object needs it
     std::string manifest_hash;
   };
+  static Content content_of(const Value& object, const Baseline* known);
   struct Listing;
   using ManifestRef = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
   /// An object that interpreter webhooks have to be called for: one call at a time, and only about its newest version.

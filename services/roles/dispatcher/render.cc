@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "events/state/new_work.h"
 #include "events/state/work.h"
@@ -27,6 +28,14 @@ Value binding_reference(const Source& source) {
     annotations.set(annotation::kBindingName, source.binding_name);
   }
   return annotations;
+}
+
+/// Sorted, each once.
+Value with_own_finalizer(const Value& finalizers) {
+  if (finalizers.size() == 1 && finalizers[0].as_string() == finalizer::kWork) return finalizers;
+  std::set<std::string_view> sorted{finalizer::kWork};
+  for (const Value& finalizer : finalizers.items()) sorted.insert(finalizer.as_string());
+  return Value::array(Value::Array{sorted.begin(), sorted.end()});
 }
 
 }  // namespace
@@ -92,10 +101,6 @@ Value make_work(Value manifest, const ObjectKey& work, const Value& object, cons
     work_annotations.set(kAppliedClusterOverrides, source.applied_cluster_overrides);
   }
   if (!source.applied_overrides.empty()) work_annotations.set(kAppliedOverrides, source.applied_overrides);
-  std::set<std::string> finalizers{finalizer::kWork};
-  for (const Value& finalizer : before["metadata"]["finalizers"].items()) finalizers.insert(finalizer.str());
-  Value sorted = Value::array();
-  for (const std::string& finalizer : finalizers) sorted.push_back(finalizer);
 
   Value rendered = before;
   rendered.set("apiVersion", "work.karmada.io/v1alpha1");
@@ -105,7 +110,7 @@ Value make_work(Value manifest, const ObjectKey& work, const Value& object, cons
   head.set("namespace", work.ns);
   head.set("labels", std::move(work_labels));
   head.set("annotations", std::move(work_annotations));
-  head.set("finalizers", std::move(sorted));
+  head.set("finalizers", with_own_finalizer(before["metadata"]["finalizers"]));
   rendered.set("spec", Value::object({{"suspendDispatching", suspended},
                                       {"preserveResourcesOnDeletion", preserve},
                                       {"workload", Value::object({{"manifests", Value::array({manifest})}})}}));

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <compare>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "events/state/name_table.h"
+
+namespace shiplog {
+
+/// What names an object among those of its type.
+struct ObjectName {
+  std::string ns;
+  std::string name;
+  auto operator<=>(const ObjectName&) const = default;
+};
+
+/// A map by namespace and name: to be walked in order, and to be found in at once. Its nodes stay where they are.
+template <class Mapped>
+class NamedMap {
+ public:
+  /// An ObjectName, or a pair of views for looking one up without making it.
+  struct Less {
+    using is_transparent = void;
+    using View = std::pair<std::string_view, std::string_view>;
+    static View view(const ObjectName& name) { return {name.ns, name.name}; }
+    static View view(const View& name) { return name; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return view(a) < view(b);
+    }
+  };
+  using Sorted = std::map<ObjectName, Mapped, Less>;
+  using Node = typename Sorted::value_type;
+
+  NamedMap() = default;
+  NamedMap(const NamedMap& other) : sorted_{other.sorted_} {
+    for (Node& node : sorted_) table_.insert(&node);
+  }
+  NamedMap(NamedMap&&) noexcept = default;
+  NamedMap& operator=(NamedMap&&) noexcept = default;
+  NamedMap& operator=(const NamedMap& other) { return *this = NamedMap{other}; }
+  ~NamedMap() = default;
+  bool operator==(const NamedMap& other) const { return sorted_ == other.sorted_; }
+
+  const Sorted& sorted() const { return sorted_; }
+  /// nullptr when there is none.
+  Node* find(std::string_view ns, std::string_view name) const { return table_.find(ns, name); }
+  /// The node of that name, made when there is none.
+  Node* find_or_make(std::string_view ns, std::string_view name) {
+    Node* node = table_.find(ns, name);
+    if (node != nullptr) return node;
+    node = &*sorted_.try_emplace(ObjectName{std::string{ns}, std::string{name}}).first;
+    table_.insert(node);
+    return node;
+  }
+  void erase(const Node* node) {
+    table_.erase(node);
+    sorted_.erase(sorted_.find(node->first));
+  }
+
+ private:
+  Sorted sorted_;
+  NameTable<Node> table_;
+};
+
+}  // namespace shiplog
