@@ -22,7 +22,11 @@ void ReconcileQueue::schedule(Node& node, UtcMillis due) {
 void ReconcileQueue::unschedule(Node& node) {
   Item& item = node.second;
   if (item.due && !item.busy && waiting_.erase({*item.due, &node}) == 0) {
-    ready_of(item.urgency).erase({item.priority, *item.due, &node});
+    const ReadyKey key{item.priority, *item.due, &node};
+    if (ready_of(item.urgency).erase(key) == 0 && item.lane != nullptr) {
+      held_[static_cast<size_t>(item.urgency)] -= item.lane->held[static_cast<size_t>(item.urgency)].erase(key);
+      item.lane = nullptr;
+    }
   }
   item.due.reset();
 }
@@ -57,34 +61,111 @@ size_t ReconcileQueue::ready(UtcMillis now) { return ready(now, Urgency::kChange
 
 size_t ReconcileQueue::ready(UtcMillis now, Urgency urgency) {
   collect_due(now);
-  return ready_of(urgency).size();
+  return ready_of(urgency).size() + held_[static_cast<size_t>(urgency)];
 }
 
 std::optional<ReconcileQueue::Taken> ReconcileQueue::take(UtcMillis now, bool routine) {
   collect_due(now);
-  const bool changes_wait = !ready_of(Urgency::kChange).empty();
-  const bool routine_waits = routine && !ready_of(Urgency::kRoutine).empty();
-  if (!changes_wait && !routine_waits) return std::nullopt;
-  const bool change = changes_wait && (!routine_waits || changes_in_a_row_ < kMostChangesInARow);
-  changes_in_a_row_ = change && routine_waits ? changes_in_a_row_ + 1 : 0;
-  auto& keys = ready_of(change ? Urgency::kChange : Urgency::kRoutine);
-  const ReadyKey first = *keys.begin();
-  keys.erase(keys.begin());
-  Item& item = first.node->second;
-  item.due.reset();
-  item.busy = true;
-  item.busy_with_routine = !change;
-  ++busy_;
-  if (item.busy_with_routine) ++busy_with_routine_;
-  return Taken{first.node->first, item.cause, first.due, item.urgency};
+  notice_slow(now);
+  while (true) {
+    const bool changes_wait = !ready_of(Urgency::kChange).empty();
+    const bool routine_waits = routine && !ready_of(Urgency::kRoutine).empty();
+    if (!changes_wait && !routine_waits) return std::nullopt;
+    const bool change = changes_wait && (!routine_waits || changes_in_a_row_ < kMostChangesInARow);
+    auto& keys = ready_of(change ? Urgency::kChange : Urgency::kRoutine);
+    const ReadyKey first = *keys.begin();
+    keys.erase(keys.begin());
+    Item& item = first.node->second;
+    Lane* lane = lane_of(first.node->first);
+    if (lane != nullptr && lane->slow && lane->steps.all >= kMostOfSlowLane) {
+      const auto urgency = static_cast<size_t>(item.urgency);
+      lane->held[urgency].insert(first);
+      ++held_[urgency];
+      item.lane = lane;
+      continue;
+    }
+    changes_in_a_row_ = change && routine_waits ? changes_in_a_row_ + 1 : 0;
+    item.due.reset();
+    begin_step(*first.node, !change, lane, now);
+    return Taken{first.node->first, item.cause, first.due, item.urgency};
+  }
 }
 
-Urgency ReconcileQueue::end_step(Item& item) {
+ReconcileQueue::Lane* ReconcileQueue::lane_of(const ObjectKey& key) {
+  if (!lane_of_) return nullptr;
+  std::string name = lane_of_(key);
+  return name.empty() ? nullptr : &lanes_[std::move(name)];
+}
+
+void ReconcileQueue::begin_step(Node& node, bool routine, Lane* lane, UtcMillis now) {
+  Item& item = node.second;
+  item.busy = true;
+  item.busy_with_routine = routine;
+  item.lane = lane;
+  const Steps step{1, routine ? size_t{1} : size_t{0}};
+  steps_ += step;
+  if (lane == nullptr) return;
+  item.began = now;
+  item.number = ++last_step_;
+  quick_.emplace(item.number, &node);
+  lane->steps += step;
+  if (lane->slow) of_slow_ += step;
+}
+
+void ReconcileQueue::become_slow(Lane& lane) {
+  if (std::exchange(lane.slow, true)) return;
+  of_slow_ += lane.steps;
+}
+
+void ReconcileQueue::notice_slow(UtcMillis now) {
+  while (!quick_.empty()) {
+    Item& item = quick_.begin()->second->second;
+    if (now - item.began < kSlow) return;
+    quick_.erase(quick_.begin());
+    item.slow = true;
+    ++item.lane->slow_steps;
+    become_slow(*item.lane);
+  }
+}
+
+ReconcileQueue::Steps ReconcileQueue::counted(UtcMillis now) {
+  notice_slow(now);
+  Steps counted = steps_;
+  return counted -= of_slow_;
+}
+
+void ReconcileQueue::release(Lane& lane, size_t most_of_each) {
+  for (const Urgency urgency : kUrgencies) {
+    auto& held = lane.held[static_cast<size_t>(urgency)];
+    for (size_t released = 0; released < most_of_each && !held.empty(); ++released) {
+      held.begin()->node->second.lane = nullptr;
+      ready_of(urgency).insert(held.extract(held.begin()));
+      --held_[static_cast<size_t>(urgency)];
+    }
+  }
+}
+
+Urgency ReconcileQueue::end_step(Item& item, UtcMillis now) {
   item.busy = false;
-  --busy_;
-  if (!item.busy_with_routine) return Urgency::kChange;
-  --busy_with_routine_;
-  return Urgency::kRoutine;
+  const Steps step{1, item.busy_with_routine ? size_t{1} : size_t{0}};
+  steps_ -= step;
+  if (item.lane != nullptr) end_step_in_lane(item, step, now);
+  return item.busy_with_routine ? Urgency::kRoutine : Urgency::kChange;
+}
+
+void ReconcileQueue::end_step_in_lane(Item& item, const Steps& step, UtcMillis now) {
+  notice_slow(now);
+  Lane& lane = *std::exchange(item.lane, nullptr);
+  quick_.erase(item.number);
+  lane.steps -= step;
+  if (lane.slow) of_slow_ -= step;
+  const bool was_slow = std::exchange(item.slow, false);
+  if (was_slow) --lane.slow_steps;
+  if (lane.slow && !was_slow && lane.slow_steps == 0) {
+    lane.slow = false;
+    of_slow_ -= lane.steps;
+  }
+  release(lane, lane.slow ? 1 : SIZE_MAX);
 }
 
 std::optional<UtcMillis> ReconcileQueue::next_due(bool routine) const {
@@ -100,7 +181,7 @@ void ReconcileQueue::done(const ObjectKey& key, UtcMillis now, std::optional<Utc
   const auto found = items_.find(key);
   if (found == items_.end() || !found->second.busy) return;  // cleared meanwhile
   Item& item = found->second;
-  const Urgency urgency = end_step(item);
+  const Urgency urgency = end_step(item, now);
   if (!item.due) item.urgency = urgency;
   item.failures = 0;
   if (item.due) {
@@ -116,7 +197,7 @@ void ReconcileQueue::retry(const ObjectKey& key, UtcMillis now, Random& random) 
   const auto found = items_.find(key);
   if (found == items_.end() || !found->second.busy) return;
   Item& item = found->second;
-  const Urgency urgency = end_step(item);
+  const Urgency urgency = end_step(item, now);
   item.urgency = item.due ? std::max(item.urgency, urgency) : urgency;
   const int64_t backoff = std::min(kLongestBackoffMs, kFirstBackoffMs << std::min(item.failures, 12));
   ++item.failures;
@@ -132,7 +213,9 @@ int ReconcileQueue::failures(const ObjectKey& key) const {
 }
 
 ReconcileQueue::Backlog ReconcileQueue::backlog(UtcMillis now) const {
-  Backlog backlog{ready_of(Urgency::kChange).size() + ready_of(Urgency::kRoutine).size(), Millis{0}};
+  size_t due_now = 0;
+  for (const Urgency urgency : kUrgencies) due_now += ready_of(urgency).size() + held_[static_cast<size_t>(urgency)];
+  Backlog backlog{due_now, Millis{0}};
   for (auto waiting = waiting_.begin(); waiting != waiting_.end() && waiting->due <= now; ++waiting) ++backlog.keys;
   if (const auto due = next_due(); due && *due <= now) backlog.waiting = now - *due;
   return backlog;
@@ -143,8 +226,10 @@ void ReconcileQueue::clear() {
   for (auto& keys : ready_) keys.clear();
   items_.clear();
   changes_in_a_row_ = 0;
-  busy_ = 0;
-  busy_with_routine_ = 0;
+  steps_ = of_slow_ = {};
+  lanes_.clear();
+  held_ = {};
+  quick_.clear();
   retries_ = 0;
 }
 

@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -26,9 +29,20 @@ inline constexpr std::array<Urgency, 2> kUrgencies = {Urgency::kRoutine, Urgency
 /// of their due times. While changes keep coming, every eighth key is one of the routine. A key is handed out once at a
 /// time; triggered while it is busy, it is returned again afterwards. Failures wait 20 ms,
 /// doubling to 30 s, with jitter; a trigger by a change does not wait. Pure: time and random values are parameters.
+///
+/// Keys whose steps wait for the same party outside, a member, are in a lane. A lane is slow from when one of its steps
+/// has taken kSlow, until one has ended sooner and none of those is left. Of a slow lane few keys are handed out at a
+/// time, and none of them counts: what waits for a member that hangs takes no places of others.
 /// Threads: one.
 class ReconcileQueue {
  public:
+  static constexpr Millis kSlow{1'000};
+  static constexpr size_t kMostOfSlowLane = 8;
+  /// The lane of a key; empty: it is in none.
+  using LaneOf = std::function<std::string(const ObjectKey&)>;
+  ReconcileQueue() = default;
+  explicit ReconcileQueue(LaneOf lane_of) : lane_of_{std::move(lane_of)} {}
+
   /// What a trigger has to do with what is done then.
   enum class Relation {
     kCauses,
@@ -47,7 +61,7 @@ class ReconcileQueue {
   };
   /// A due key, which is busy from now on; nullopt: none is due. `routine`: also one that waits for that.
   std::optional<Taken> take(UtcMillis now, bool routine = true);
-  /// When the next key that is not busy is due. Not `routine`: of those that are due, the ones of changes.
+  /// When the next key is due that take() may hand out. Not `routine`: of those that are due, the ones of changes.
   std::optional<UtcMillis> next_due(bool routine = true) const;
 
   /// The key's step succeeded; again at `look_again`, if given.
@@ -66,23 +80,42 @@ class ReconcileQueue {
   uint64_t retries() const { return retries_; }
 
   void clear();
-  size_t busy() const { return busy_; }
-  /// Of these, the ones that were handed out as routine.
-  size_t busy_with_routine() const { return busy_with_routine_; }
+  size_t busy() const { return steps_.all; }
+  struct Steps {
+    size_t all = 0;
+    size_t routine = 0;  ///< of these, the ones that were handed out as routine
+    Steps& operator+=(const Steps& more) {
+      all += more.all;
+      routine += more.routine;
+      return *this;
+    }
+    Steps& operator-=(const Steps& less) {
+      all -= less.all;
+      routine -= less.routine;
+      return *this;
+    }
+  };
+  /// The keys that are busy, but for those of slow lanes.
+  Steps counted(UtcMillis now);
   /// Keys that are due and not busy.
   size_t ready(UtcMillis now);
   size_t ready(UtcMillis now, Urgency urgency);
   size_t size() const { return items_.size(); }
 
  private:
+  struct Lane;
   struct Item {
     std::optional<UtcMillis> due;  // nullopt: busy and not triggered meanwhile
     bool busy = false;
     bool busy_with_routine = false;
+    bool slow = false;  // its step has taken kSlow
     int failures = 0;
     int64_t priority = 0;
     Urgency urgency = Urgency::kRoutine;
     Cause cause;
+    Lane* lane = nullptr;  // while it is busy, or held back; nullptr: it is in none
+    UtcMillis began = {};  // its step
+    uint64_t number = 0;   // of its step
   };
   using Items = std::unordered_map<ObjectKey, Item>;
   using Node = Items::value_type;  // they stay where they are: the sets below refer to them
@@ -101,8 +134,21 @@ class ReconcileQueue {
       return std::tie(other.priority, due, node->first) < std::tie(priority, other.due, other.node->first);
     }
   };
+  using ReadyKeys = std::array<std::set<ReadyKey>, kUrgencies.size()>;
+  struct Lane {
+    Steps steps;
+    size_t slow_steps = 0;
+    bool slow = false;
+    ReadyKeys held = {};  // due, until steps of the lane end
+  };
   void collect_due(UtcMillis now);
-  Urgency end_step(Item& item);
+  Lane* lane_of(const ObjectKey& key);
+  void begin_step(Node& node, bool routine, Lane* lane, UtcMillis now);
+  Urgency end_step(Item& item, UtcMillis now);
+  void end_step_in_lane(Item& item, const Steps& step, UtcMillis now);
+  void become_slow(Lane& lane);
+  void notice_slow(UtcMillis now);
+  void release(Lane& lane, size_t most_of_each);
   std::set<ReadyKey>& ready_of(Urgency urgency) { return ready_[static_cast<size_t>(urgency)]; }
   const std::set<ReadyKey>& ready_of(Urgency urgency) const { return ready_[static_cast<size_t>(urgency)]; }
   void schedule(Node& node, UtcMillis due);
@@ -111,11 +157,15 @@ class ReconcileQueue {
   Items items_;
   // Keys that are not busy: at first all wait; once they are due they are ready.
   std::set<WaitingKey> waiting_;
-  std::array<std::set<ReadyKey>, kUrgencies.size()> ready_;  // by urgency
-  int changes_in_a_row_ = 0;                                 // handed out while routine was ready
-  size_t busy_ = 0;
-  size_t busy_with_routine_ = 0;
+  ReadyKeys ready_;           // by urgency
+  int changes_in_a_row_ = 0;  // handed out while routine was ready
+  Steps steps_, of_slow_;     // of_slow_: those of slow lanes
   uint64_t retries_ = 0;
+  LaneOf lane_of_;
+  std::unordered_map<std::string, Lane> lanes_;
+  std::array<size_t, kUrgencies.size()> held_ = {};  // of all lanes
+  std::map<uint64_t, Node*> quick_;                  // steps in lanes that have not taken kSlow yet, by number
+  uint64_t last_step_ = 0;
 };
 
 }  // namespace shiplog

@@ -272,13 +272,13 @@ TEST_F(UrgencyTest, RoutineCanBeLeftWaiting) {
   EXPECT_EQ(queue.next_due(false), std::nullopt) << "nothing that could be taken";
   EXPECT_EQ(queue.next_due(), kNow);
   ASSERT_EQ(taken(kNow), "n1000");
-  EXPECT_EQ(queue.busy_with_routine(), 1U);
+  EXPECT_EQ(queue.counted(kNow).routine, 1U);
   queue.wake(kA, kNow, cause(2));
   EXPECT_EQ(queue.next_due(false), kNow);
   EXPECT_EQ(queue.take(kNow, false)->key, kA);
-  EXPECT_EQ(queue.busy_with_routine(), 1U);
+  EXPECT_EQ(queue.counted(kNow).routine, 1U);
   queue.done(numbered(0), kNow, std::nullopt);
-  EXPECT_EQ(queue.busy_with_routine(), 0U);
+  EXPECT_EQ(queue.counted(kNow).routine, 0U);
   EXPECT_EQ(queue.busy(), 1U);
 }
 
@@ -307,6 +307,101 @@ TEST_F(UrgencyTest, TheOrderDependsOnTheCallsAlone) {
   };
   EXPECT_EQ(order(1), order(1));
   EXPECT_NE(order(1), order(2));
+}
+
+/// Keys whose namespace is that of a member.
+class LaneTest : public ::testing::Test {
+ protected:
+  ReconcileQueue queue{[](const ObjectKey& key) { return key.ns; }};
+  SeededRandom random{1};
+
+  static ObjectKey of(const std::string& member, size_t number) {
+    return {"configmaps", member, std::to_string(1'000 + number)};
+  }
+  void wake(const std::string& member, size_t keys, UtcMillis now, Urgency urgency = Urgency::kChange) {
+    for (size_t number = 0; number < keys; ++number) queue.wake(of(member, number), now, cause(1), 0, urgency);
+  }
+  size_t take_all(UtcMillis now) {
+    size_t count = 0;
+    while (queue.take(now)) ++count;
+    return count;
+  }
+};
+
+TEST_F(LaneTest, TheStepsOfALaneCountUntilOneHasTakenASecond) {
+  wake("m1", 20, kNow);
+  wake("m2", 3, kNow);
+  EXPECT_EQ(take_all(kNow), 23U) << "none of them is slow yet";
+  EXPECT_EQ(queue.counted(kNow + Millis{999}).all, 23U);
+  queue.done(of("m2", 0), kNow + Millis{500}, std::nullopt);
+  queue.done(of("m2", 1), kNow + Millis{500}, std::nullopt);
+  queue.done(of("m2", 2), kNow + Millis{500}, std::nullopt);
+  EXPECT_EQ(queue.counted(kNow + ReconcileQueue::kSlow).all, 0U);
+  EXPECT_EQ(queue.busy(), 20U);
+}
+
+TEST_F(LaneTest, OfASlowLaneFewKeysAreHandedOutAndNoneOfThemCounts) {
+  wake("m1", 1, kNow);
+  EXPECT_EQ(take_all(kNow), 1U);
+  const UtcMillis later = kNow + ReconcileQueue::kSlow;
+  wake("m1", 100, later);
+  wake("m2", 100, later, Urgency::kRoutine);
+  EXPECT_EQ(take_all(later), ReconcileQueue::kMostOfSlowLane - 1 + 100) << "the first one of m1 is busy";
+  EXPECT_EQ(queue.counted(later).all, 100U) << "those of m2";
+  EXPECT_EQ(queue.counted(later).routine, 100U);
+  EXPECT_EQ(queue.ready(later), 92U + 0U) << "they are due";
+  EXPECT_EQ(queue.backlog(later).keys, 92U);
+  EXPECT_EQ(queue.next_due(), std::nullopt) << "but none can be taken";
+}
+
+TEST_F(LaneTest, TheEndOfAStepOfASlowLaneLetsTheNextKeyBegin) {
+  wake("m1", 12, kNow);
+  for (size_t step = 0; step < 8; ++step) ASSERT_TRUE(queue.take(kNow));
+  const UtcMillis later = kNow + Millis{10'000};
+  EXPECT_EQ(take_all(later), 0U);
+  queue.wake({"configmaps", "m1", "routine"}, later, cause(1), 0, Urgency::kRoutine);
+  EXPECT_EQ(take_all(later), 0U);
+  queue.retry(of("m1", 0), later, random);
+  EXPECT_EQ(queue.take(later)->key, of("m1", 8)) << "changes before routine, in the order of their times";
+  EXPECT_EQ(take_all(later), 0U);
+}
+
+TEST_F(LaneTest, ALaneIsQuickAgainWhenAStepHasEndedSoonAndNoneIsSlow) {
+  wake("m1", 20, kNow);
+  for (size_t step = 0; step < 2; ++step) ASSERT_TRUE(queue.take(kNow));
+  const UtcMillis later = kNow + Millis{5'000};
+  EXPECT_EQ(take_all(later), 6U);
+  queue.done(of("m1", 2), later, std::nullopt);  // ends soon, but two still wait for the member
+  EXPECT_EQ(take_all(later), 1U);
+  queue.done(of("m1", 0), later, std::nullopt);
+  queue.done(of("m1", 1), later, std::nullopt);
+  EXPECT_EQ(take_all(later), 2U) << "it is slow until a step proves the contrary";
+  EXPECT_EQ(queue.counted(later).all, 0U);
+  queue.done(of("m1", 3), later, std::nullopt);
+  EXPECT_EQ(take_all(later), 9U) << "all that were left";
+  EXPECT_EQ(queue.counted(later).all, queue.busy());
+  EXPECT_EQ(queue.busy(), 16U);
+}
+
+TEST_F(LaneTest, AKeyThatIsHeldBackCanBeRaisedAndIsForgottenWithTheRest) {
+  wake("m1", 10, kNow, Urgency::kRoutine);
+  for (size_t step = 0; step < 8; ++step) ASSERT_TRUE(queue.take(kNow));
+  const UtcMillis later = kNow + Millis{2'000};
+  EXPECT_EQ(take_all(later), 0U);
+  EXPECT_EQ(queue.ready(later, Urgency::kRoutine), 2U);
+  queue.wake(of("m1", 9), later, cause(7));
+  EXPECT_EQ(queue.ready(later, Urgency::kChange), 1U);
+  EXPECT_EQ(queue.ready(later, Urgency::kRoutine), 1U);
+  queue.done(of("m1", 0), later, std::nullopt);
+  const auto raised = queue.take(later);
+  ASSERT_TRUE(raised);
+  EXPECT_EQ(raised->key, of("m1", 9));
+  EXPECT_EQ(raised->cause, cause(7));
+  queue.clear();
+  EXPECT_EQ(queue.ready(later), 0U);
+  EXPECT_EQ(queue.counted(later).all, 0U);
+  wake("m1", 10, later);
+  EXPECT_EQ(take_all(later), 10U) << "whether the member is slow is forgotten too";
 }
 
 TEST_F(QueueTest, AClockThatFallsBackStillFindsTriggeredKeys) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,9 @@ class Role {
   virtual void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) = 0;
   /// Of keys that are due, those of higher priority are reconciled first. Called whenever a key is triggered.
   virtual int64_t priority(const State& /*state*/, const ObjectKey& /*key*/) const { return 0; }
+  /// Of a key whose step waits for a party outside, as a member: the name of that party. See ReconcileQueue. Empty: its
+  /// step is over soon.
+  virtual std::string lane_of_key(const ObjectKey& /*key*/) const { return {}; }
   /// The keys to reconcile when this replica begins to act (start, or lease taken over). Of a divided role it is called
   /// whenever slots are gained; keys of other slots are then left out.
   virtual void on_start(const State& state, std::vector<ObjectKey>& wake) = 0;

@@ -346,16 +346,14 @@ void Roles::arm_all(RunningRole& role) {
 void Roles::arm(Part& part) {
   if (part.phase != Part::Phase::kActing || part.pumping || part.leaving > 0) return;
   // Where routine has all the steps that it may have, the end of one is what its next key waits for.
-  const bool routine = part.role.may_begin_routine(options_.steps_under_way);
-  if (!routine) part.role.crowded = true;
+  const UtcMillis now = options_.executor->now();
+  const auto steps = part.role.steps(now);
+  const bool routine = RunningRole::may_begin_routine(steps, options_.steps_under_way);
+  if (!routine) note_crowded(part.role);
   const auto due = part.queue.next_due(routine);
   if (!due) return;
-  const UtcMillis now = options_.executor->now();
   if (*due <= now) {
-    if (part.role.busy() >= options_.steps_under_way) {
-      part.role.crowded = true;
-      return;
-    }
+    if (steps.all >= options_.steps_under_way) return note_crowded(part.role);
     part.pumping = true;
     options_.executor->post([this, alive = alive_, &part] {
       if (*alive) pump(part);
@@ -372,6 +370,17 @@ void Roles::arm(Part& part) {
   }
 }
 
+/// The end of a step is what a part waits for then; or that some do not count any more, as they wait for a slow member.
+void Roles::note_crowded(RunningRole& role) {
+  role.crowded = true;
+  if (std::exchange(role.looks_again, true)) return;
+  options_.executor->post_after(ReconcileQueue::kSlow, [this, alive = alive_, &role] {
+    if (!*alive) return;
+    role.looks_again = false;
+    if (std::exchange(role.crowded, false)) arm_all(role);
+  });
+}
+
 void Roles::pump(Part& part) {
   part.pumping = false;
   RunningRole& role = part.role;
@@ -379,8 +388,10 @@ void Roles::pump(Part& part) {
   const auto goes_on = [&] { return part.phase == Part::Phase::kActing && part.tenure == tenure && part.leaving == 0; };
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
   for (int steps = 0; steps < 64 && goes_on(); ++steps) {
-    if (role.busy() >= options_.steps_under_way) break;  // arm() notes that this part waits
-    auto taken = part.queue.take(options_.executor->now(), role.may_begin_routine(options_.steps_under_way));
+    const UtcMillis now = options_.executor->now();
+    const auto under_way = role.steps(now);
+    if (under_way.all >= options_.steps_under_way) break;  // arm() notes that this part waits
+    auto taken = part.queue.take(now, RunningRole::may_begin_routine(under_way, options_.steps_under_way));
     if (!taken) break;
     const metrics::Stopwatch watch;
     const uint64_t number =

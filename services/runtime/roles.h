@@ -78,6 +78,7 @@ class Roles final : public Observer {
   void pump(Part& part);
   void arm(Part& part);
   void arm_all(RunningRole& role);
+  void note_crowded(RunningRole& role);
   void divide(RunningRole& role);
   void look_at_slots();
   void share_slots(RunningRole& role);

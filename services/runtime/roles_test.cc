@@ -1,5 +1,8 @@
 #include "services/runtime/roles.h"
 
+#include <algorithm>
+#include <string>
+
 #include "tests/support/roles_fixture.h"
 
 namespace shiplog {
@@ -390,6 +393,54 @@ TEST_F(RolesTest, StepsOfRoutineLeaveSomeForChanges_8_3_1) {
   one.seen.tasks[3]->done();
   settle();
   EXPECT_EQ(one.seen.tasks.size(), 5U);
+}
+
+TEST_F(RolesTest, AMemberThatHangsTakesNoStepsOfOthers) {
+  /// The namespace "m1-7" is for the member m1.
+  class OfMembers final : public Role {
+   public:
+    explicit OfMembers(Seen& seen) : seen_{seen} {}
+    std::string_view name() const override { return "of-members"; }
+    void on_change(const State&, const Change& change, std::vector<ObjectKey>& wake) override {
+      wake.push_back(change.object);
+    }
+    void on_start(const State& state, std::vector<ObjectKey>& wake) override {
+      for (const auto& [name, object] : state.objects(type::kNamespace)) {
+        wake.push_back({type::kNamespace, "", name.name});
+      }
+    }
+    std::string lane_of_key(const ObjectKey& key) const override { return key.name.substr(0, 2); }
+    void reconcile(TaskPtr task) override { seen_.tasks.push_back(std::move(task)); }
+
+   private:
+    Seen& seen_;
+  };
+  RolesProcess one{journal, executor, random, "one"};
+  processes = {&one};
+  settle();
+  Seen seen;
+  Roles roles{{&one.replica, &executor, &random, &one.election, "test", 16}};
+  roles.add(std::make_unique<OfMembers>(seen));
+  roles.start();
+  settle();
+  for (int number = 0; number < 40; ++number) create(("m1-" + std::to_string(100 + number)).c_str());
+  create("m2-1");  // behind the others, as they are in the order of their names
+  one.election.say("of-members", true);
+  settle();
+  EXPECT_EQ(seen.tasks.size(), 12U) << "three quarters of the steps are for what is due at the start";
+  const auto began = [&](const char* name) {
+    return std::ranges::any_of(seen.tasks, [&](const TaskPtr& task) { return task->key().name == name; });
+  };
+  for (int number = 0; number < 20; ++number) create(("m1-" + std::to_string(200 + number)).c_str());
+  EXPECT_EQ(seen.tasks.size(), 16U);
+  create("m3-1");
+  EXPECT_FALSE(began("m3-1"));
+  settle(ReconcileQueue::kSlow);
+  EXPECT_TRUE(began("m2-1")) << "m1 has not answered for a second";
+  EXPECT_TRUE(began("m3-1"));
+  EXPECT_EQ(seen.tasks.size(), 18U) << "and none of m1 begins while so many wait for it";
+  create("m4-1");
+  EXPECT_TRUE(began("m4-1"));
 }
 
 TEST_F(RolesTest, WhatAPolicyConcernsWaitsBehindChanges_8_3_2) {

@@ -21,8 +21,7 @@ namespace shiplog {
 struct Roles::Part {
   enum class Phase { kFollowing, kTaking, kActing };
 
-  Part(RunningRole& of, std::string name, std::optional<int> number)
-      : role{of}, lease{std::move(name)}, slot{number}, meter{lease} {}
+  Part(RunningRole& of, std::string name, std::optional<int> number);
 
   RunningRole& role;
   const std::string lease;
@@ -60,6 +59,7 @@ struct Roles::RunningRole {
   int unchanged = 0;                         // looks since the candidates changed
   bool start_posted = false;
   bool crowded = false;                              // a part waits for steps of others to end
+  bool looks_again = false;                          // for steps that have become slow, which do not count
   std::array<size_t, kUrgencies.size()> depth = {};  // of all parts
 
   std::string name() const { return std::string{service->name()}; }
@@ -67,16 +67,15 @@ struct Roles::RunningRole {
   Part& part_of(const ObjectKey& key) {
     return divided() ? *parts[static_cast<size_t>(service->slot_of_key(key))] : *parts.front();
   }
-  size_t busy() const {
-    size_t sum = 0;
-    for (const auto& part : parts) sum += part->queue.busy();
+  /// Of all parts. Those of slow members do not count.
+  ReconcileQueue::Steps steps(UtcMillis now) const {
+    ReconcileQueue::Steps sum;
+    for (const auto& part : parts) sum += part->queue.counted(now);
     return sum;
   }
-  /// What waits for slow members leaves some steps for changes.
-  bool may_begin_routine(size_t steps_under_way) const {
-    size_t sum = 0;
-    for (const auto& part : parts) sum += part->queue.busy_with_routine();
-    return sum < std::max<size_t>(1, steps_under_way - steps_under_way / 4);
+  /// Changes find some steps left.
+  static bool may_begin_routine(const ReconcileQueue::Steps& steps, size_t steps_under_way) {
+    return steps.routine < std::max<size_t>(1, steps_under_way - steps_under_way / 4);
   }
   /// Only of this part: a role of many slots is not gone through for each change.
   void publish_depth(Part& part, UtcMillis now) {
@@ -90,5 +89,12 @@ struct Roles::RunningRole {
     }
   }
 };
+
+inline Roles::Part::Part(RunningRole& of, std::string name, std::optional<int> number)
+    : role{of},
+      lease{std::move(name)},
+      slot{number},
+      meter{lease},
+      queue{[service = of.service.get()](const ObjectKey& key) { return service->lane_of_key(key); }} {}
 
 }  // namespace shiplog

@@ -3,8 +3,10 @@
 // The members are simulated (shiplogd member --many), over HTTPS, in one process beside the control plane; `--plane`
 // names the folder of another build's programs, for comparison with the same members.
 //   scale_bench [--members=100] [--nodes=500] [--pods=2000] [--churn=1] [--seconds=60] [--settle=60]
-//               [--templates=600] [--rate=20] [--only=rest] [--plane=DIRECTORY] [--plane-options=A,B] [--json=FILE]
-//               [--directory=DIRECTORY]
+//               [--templates=600] [--rate=20] [--only=rest|hanging|begin] [--rounds=3] [--plane=DIRECTORY]
+//               [--plane-options=A,B] [--json=FILE] [--directory=DIRECTORY]
+// `--only=hanging`: the load in turn without and with members that hang, in so many rounds. `--only=begin`: so many
+// starts and changes of process.
 
 #include <algorithm>
 #include <filesystem>
@@ -102,22 +104,67 @@ struct ScaleRun {
     write_latencies(latencies.to_status, "template to its status (the members take 500 ms of it)");
     value("processor", (to.plane_cpu - from.plane_cpu) / to.seconds_since(from) * 1000, "ms/s");
     value("processor of each template", (to.plane_cpu - from.plane_cpu) * 1000 / static_cast<double>(templates), "ms");
+    value("processor of the simulated members", (to.members_cpu - from.members_cpu) / to.seconds_since(from) * 1000,
+          "ms/s");
     value("entries of each template", (to.entries - from.entries) / static_cast<double>(templates), "");
     value("memory", memory_mb(fleet.plane()), "MB");
     value("highest memory", peak_memory_mb(fleet.plane()), "MB");
   }
 
   /// From `begun` until the process that serves now has done one thing for members of all slots, and has read all.
-  void figures_of_begin(const Targets& targets, const std::string& name, std::chrono::steady_clock::time_point begun) {
+  /// `before`: what it, and the members, had used of the processor by then.
+  void figures_of_begin(const Targets& targets, const std::string& name, std::chrono::steady_clock::time_point begun,
+                        const Counters& before) {
     const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
+    const auto processor = [&] {
+      const Counters to = fleet.now();
+      value("processor until then", to.plane_cpu - before.plane_cpu, "s");
+      value("processor of the simulated members", to.members_cpu - before.members_cpu, "s");
+    };
     value("until it serves", since(), "s");
     run_load(fleet, targets, name, targets.groups(), 1'000, 0);
     value("until templates have reached " + std::to_string(targets.all().size()) + " members and their status is back",
           since(), "s");
-    while (fleet.answered() < fleet.members()) pause(1);
+    processor();
+    while (fleet.answered() < fleet.members()) std::this_thread::sleep_for(std::chrono::milliseconds{100});
     value("until all members have been read", since(), "s");
+    processor();
     value("highest memory", peak_memory_mb(fleet.plane()), "MB");
   }
+
+  void begin(const Targets& targets, const std::string& round) {
+    heading("a start" + round);
+    Counters before = fleet.now();
+    before.plane_cpu = 0;
+    auto begun = std::chrono::steady_clock::now();
+    fleet.end();
+    value("the end of the former process",
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(), "s");
+    begun = std::chrono::steady_clock::now();
+    fleet.start_again();
+    figures_of_begin(targets, "start" + std::to_string(++begins), begun, before);
+    heading("another process takes over" + round);
+    fleet.begin_take_over();
+    before = fleet.now();
+    begun = std::chrono::steady_clock::now();
+    fleet.end_take_over();
+    figures_of_begin(targets, "taken" + std::to_string(++begins), begun, before);
+  }
+
+  void hanging_in_turn(const Targets& targets, const std::string& load_name, int rounds) {
+    const size_t hanging = fleet.members() / 10;
+    for (int round = 1; round <= rounds; ++round) {
+      const std::string number = ", round " + std::to_string(round);
+      load(targets, "load" + std::to_string(round), load_name + number, 0);
+      fleet.hang(hanging);
+      load(targets, "hanging" + std::to_string(round),
+           "the same, while the last " + std::to_string(hanging) + " members do not answer" + number, hanging);
+      fleet.hang(0);
+      fleet.wait_until_ready();
+      pause(settle);
+    }
+  }
+  int begins = 0;
 };
 
 int run(int argc, char** argv) {
@@ -152,30 +199,23 @@ int run(int argc, char** argv) {
     run.join();
     run.rest("at rest");
     if (text("only", "") == "rest") return 0;
+    const int rounds = static_cast<int>(number("rounds", "3"));
+    const std::string only = text("only", "");
+    const Targets targets{options.members};
+    const std::string load =
+        std::to_string(run.rate) + " templates a second, each to " + std::to_string(Targets::kCopies) + " members";
+    targets.create_policies(fleet.client());
+    for (int round = 1; only == "begin" && round <= rounds; ++round) run.begin(targets, " " + std::to_string(round));
+    if (only == "hanging") run.hanging_in_turn(targets, load, rounds);
+    if (!only.empty()) return 0;
     const Latencies alone = sample_api(fleet, "alone", 10);
     run.write_latencies(alone.writes, "API, write");
     run.write_latencies(alone.reads, "API, read");
 
-    const Targets targets{options.members};
-    targets.create_policies(fleet.client());
-    const std::string load =
-        std::to_string(run.rate) + " templates a second, each to " + std::to_string(Targets::kCopies) + " members";
     run.load(targets, "load", load, 0);
     run.rest("at rest, with " + std::to_string(run.templates) + " templates");
-    const size_t hanging = options.members / 10;
-    fleet.hang(hanging);
-    run.load(targets, "hanging", "the same, while the last " + std::to_string(hanging) + " members do not answer",
-             hanging);
-    fleet.hang(0);
-
-    run.heading("a start");
-    auto begun = std::chrono::steady_clock::now();
-    fleet.restart();
-    run.figures_of_begin(targets, "start", begun);
-    run.heading("another process takes over");
-    fleet.take_over();
-    begun = std::chrono::steady_clock::now();
-    run.figures_of_begin(targets, "taken", begun);
+    run.hanging_in_turn(targets, load, 1);
+    run.begin(targets, "");
   }
   if (given.empty()) std::filesystem::remove_all(directory);
   return 0;

@@ -150,18 +150,34 @@ size_t ScaledFleet::answered() {
   return clusters.size();
 }
 
-void ScaledFleet::restart() {
+void ScaledFleet::end() {
   client_ = nullptr;
   if (plane_->terminate() != 0) give_up("the control plane did not end as it should");
-  serve(plane_name_);
 }
 
-void ScaledFleet::take_over() {
-  const std::unique_ptr<e2e::Process> first = std::move(plane_);
-  serve("second");
+void ScaledFleet::start_again() { serve(plane_name_); }
+
+void ScaledFleet::begin_take_over() {
+  replaced_ = std::move(plane_);
+  serve("plane" + std::to_string(++processes_));
   wait_for("the second process to have members", [&] { return answered() > 0; });
   std::this_thread::sleep_for(std::chrono::seconds{5});  // until it has its share
-  first->kill();
+}
+
+void ScaledFleet::end_take_over() {
+  replaced_->kill();
+  replaced_ = nullptr;
+}
+
+void ScaledFleet::wait_until_ready() {
+  wait_for("all members to be Ready", [&] {
+    const Value clusters = or_exit(parse_json(client_->call("GET", kClusters).body));
+    return std::ranges::all_of(clusters["items"].items(), [](const Value& cluster) {
+      return std::ranges::any_of(cluster["status"]["conditions"].items(), [](const Value& condition) {
+        return condition["type"].as_string() == "Ready" && condition["status"].as_string() == "True";
+      });
+    });
+  });
 }
 
 }  // namespace shiplog::bench

@@ -46,17 +46,23 @@ class ScaledFleet {
   void join_all();
   /// Waits until the nodes and pods of all are counted.
   void wait_until_counted();
+  /// Waits until all members are Ready.
+  void wait_until_ready();
   /// The last `members` of them take requests and never answer from now on; all others do.
   void hang(size_t members);
   Counters now();
   /// Members that the control plane has had an answer from since it was started.
   size_t answered();
 
-  /// Ends the control plane and starts it again; returns when it serves.
-  void restart();
-  /// Starts a second process on the same journal and, once it has its share of the members, kills the first one. From
-  /// then on the second one is the control plane.
-  void take_over();
+  /// Ends the control plane.
+  void end();
+  /// Starts it again; returns when it serves.
+  void start_again();
+  /// Starts a second process on the same journal and waits until it has its share of the members. From then on the
+  /// second one is the control plane.
+  void begin_take_over();
+  /// Kills the first one.
+  void end_take_over();
 
  private:
   std::string kubeconfig_of(size_t number) const;
@@ -67,7 +73,8 @@ class ScaledFleet {
   const std::string directory_;
   const ScaleOptions options_;
   BenchFleet simulated_, fleet_;
-  std::unique_ptr<e2e::Process> plane_, many_;
+  std::unique_ptr<e2e::Process> plane_, replaced_, many_;
+  int processes_ = 1;
   std::string plane_name_ = "plane";
   std::unique_ptr<BenchClient> client_;
   std::unique_ptr<HttpClient> root_;

@@ -113,11 +113,24 @@ class CollectorRole final : public Role {
     pace_.forget([&](const ObjectKey& key) { return slot_of_key(key) == slot; });
   }
 
+  /// What is reported is in front of what is read: after a start the reports of a few do not wait until all have been
+  /// read once.
+  int64_t priority(const State&, const ObjectKey& key) const override {
+    return collector::MemberWatches::is_flush(key) ? 1 : 0;
+  }
+
   /// What is done for a member belongs to its slot. A binding may be for any members: its name decides.
   int slot_of_key(const ObjectKey& key) const override {
     if (const auto slot = collector::MemberWatches::slot_of_key(key)) return *slot;
     if (const auto slot = collector::PodProblems::slot_of_key(key)) return *slot;
     return slot_of(key.type == type::kCluster ? key.name : to_string(key));
+  }
+
+  /// That of its member: one for what it is watched for, and one for its probe, which does not wait for lists.
+  std::string lane_of_key(const ObjectKey& key) const override {
+    if (collector::MemberWatches::is_watch(key)) return key.name;
+    if (collector::PodProblems::is_pods(key)) return key.ns;
+    return key.type == type::kCluster ? "probe/" + key.name : "";
   }
 
   void reconcile(TaskPtr task) override {

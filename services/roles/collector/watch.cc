@@ -66,13 +66,16 @@ MemberWatches::Content MemberWatches::content_of(const Value& object, const Base
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
   if (cluster.empty()) return;
+  const Cluster* known = state.cluster(cluster);
+  const bool pull = known != nullptr && known->sync_mode == "Pull";
   for (const Value& manifest : manifests_of(value).items()) {
     const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
     if (!served) continue;
     const ObjectKey key{served->type(), kWatch, cluster};
     auto& wanted = slot_of_cluster(cluster).wanted;
     if (wanted.empty()) wake.push_back(flush_key(slot_of(cluster)));
-    if (wanted.try_emplace(key, *served).second) wake.push_back(key);
+    const auto [at, first] = wanted.try_emplace(key, Wanted{*served});
+    if (first || (!at->second.begun && !pull)) wake.push_back(key);
   }
 }
 

@@ -53,7 +53,8 @@ class MemberWatches {
   /// The slot of a watch or flush key; nullopt: it is another one.
   static std::optional<int> slot_of_key(const ObjectKey& key);
 
-  /// The watches a Work needs that are not running yet, and the flush key with the first of them.
+  /// The watches a Work needs that have not begun yet, and the flush key with the first of them. After a start they wait
+  /// among many others: a change of a Work brings them forward.
   void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   /// The watches of a cluster that became ready.
   void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake);
@@ -182,9 +183,13 @@ class MemberWatches {
       if (const auto run = std::exchange(wake, nullptr)) run();
     }
   };
+  struct Wanted {
+    Served served;
+    bool begun = false;  // its first list
+  };
   /// Of the members of one slot.
   struct Slot {
-    std::map<ObjectKey, Served> wanted;  // by the key of the watch
+    std::map<ObjectKey, Wanted> wanted;  // by the key of the watch
     std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
     std::map<ObjectKey, Value> pending;   // manifestStatuses to be reported, by Work
     std::set<ObjectKey> look_again;       // Works of bindings with evictions, to be processed by the next flush

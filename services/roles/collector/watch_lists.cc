@@ -42,7 +42,7 @@ struct MemberWatches::Listing {
 
 void MemberWatches::reconcile_watch(const TaskPtr& task) {
   const ObjectKey& key = task->key();
-  const auto& all_wanted = slot_of_cluster(key.name).wanted;
+  auto& all_wanted = slot_of_cluster(key.name).wanted;
   const auto wanted = all_wanted.find(key);
   const Cluster* cluster = task->state().cluster(key.name);
   if (wanted == all_wanted.end() || cluster == nullptr || cluster->sync_mode == "Pull" || !cluster->ready()) {
@@ -60,7 +60,8 @@ void MemberWatches::reconcile_watch(const TaskPtr& task) {
   watches_.erase(key);
   auto listing = std::make_shared<Listing>();
   listing->cluster = key.name;
-  listing->served = wanted->second;
+  listing->served = wanted->second.served;
+  wanted->second.begun = true;
   listing->asked = ++moments_;
   list(task, std::move(listing));
 }

@@ -1,9 +1,14 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "events/state/work.h"
 #include "services/roles/collector/role.h"
 #include "services/roles/dispatcher/role.h"
 #include "services/roles/lifecycle/role.h"
+#include "tests/support/fake_task.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -48,6 +53,46 @@ TEST(CollectorLists, AMemberIsNotListedAgainForWhatTheWatchHasShown) {
   stage.run(Millis{60'000});
   EXPECT_EQ(stage.state().value_of(work_of_map)["status"]["manifestStatuses"][0]["health"], "Healthy");
   EXPECT_EQ(lists(), 1U);
+}
+
+/// After a start a watch waits among those of all members, as routine. The change of one object does not wait with them.
+TEST(CollectorLists, AChangeBringsTheFirstListForwardAndNoLaterOne) {
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"}, work_of_map = work_key("m1", map);
+  Stage stage;
+  stage.add(make_lifecycle_role());
+  stage.add(make_dispatcher_role(stage.members()));
+  stage.add(make_collector_role(stage.members()));
+  join(stage);
+  stage.put(map_key, map);
+  const Value bound = binding(map, {{"m1", 0}});
+  stage.put(binding_key(bound), bound);
+  stage.run(Millis{1'000});
+  given::History history;
+  history.put(cluster_key("m1"), stage.state().value_of(cluster_key("m1")));
+  history.put({type::kNamespace, "", work_of_map.ns}, namespace_object(work_of_map.ns));
+  history.put(work_of_map, stage.state().value_of(work_of_map));
+
+  const std::unique_ptr<Role> started = make_collector_role(stage.members());
+  const ObjectKey watch{"configmaps", "@watch", "m1"};
+  std::vector<ObjectKey> wake;
+  started->on_start(history.state(), wake);
+  ASSERT_GE(std::ranges::count(wake, watch), 1);
+  const ObjectKey flush{type::kWork, "@flush", std::to_string(started->slot_of_key(watch))};
+  EXPECT_GT(started->priority(history.state(), flush), started->priority(history.state(), cluster_key("m1")))
+      << "what has arrived is reported before all members are read";
+  const auto changed = [&](const char* text) {
+    Value work = history.state().value_of(work_of_map);
+    work.edit("spec").edit("workload").edit("manifests").edit_items()[0].edit("data").set("key", text);
+    const auto keys = given::woken(*started, history, {ObjectUpdated{work_of_map, work}});
+    return std::ranges::count(keys, watch) > 0;
+  };
+  EXPECT_TRUE(changed("y"));
+  const auto task = std::make_shared<given::FakeTask>(history, watch);
+  started->reconcile(task);
+  stage.run(Millis{1'000});
+  EXPECT_EQ(task->finished, 1);
+  EXPECT_FALSE(changed("z")) << "it is read, and watched from there";
 }
 
 }  // namespace

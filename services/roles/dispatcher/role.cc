@@ -102,6 +102,9 @@ class DispatcherRole final : public Role {
     return slot_of(member.empty() ? to_string(key) : member);
   }
 
+  /// That of its member.
+  std::string lane_of_key(const ObjectKey& key) const override { return key.type == type::kWork ? key.ns : ""; }
+
   void reconcile(TaskPtr task) override {
     if (task->key().type == type::kWork) {
       const Slot& slot = slots_[static_cast<size_t>(slot_of_key(task->key()))];
