@@ -16,6 +16,17 @@ namespace shiplog {
 namespace {
 
 constexpr int64_t kIdle = -1;
+/// Timers of so long, and longer ones, end at multiples of kStep: those that are due about the same time wake the
+/// thread once.
+constexpr Millis kLong{100};
+constexpr std::chrono::milliseconds kStep{50};
+
+std::chrono::steady_clock::time_point end_of(Millis delay) {
+  const auto exact = std::chrono::steady_clock::now() + std::chrono::milliseconds{delay.value};
+  if (delay < kLong) return exact;
+  const auto over = exact.time_since_epoch() % kStep;
+  return over.count() == 0 ? exact : exact - over + kStep;
+}
 
 }  // namespace
 
@@ -83,7 +94,7 @@ void ThreadLoop::post_after(Millis delay, std::function<void()> run) {
   {
     const std::lock_guard lock{impl_->mutex};
     if (impl_->stopping) return;
-    const auto at = impl_->timers.emplace(Impl::Steady::now() + std::chrono::milliseconds{delay.value}, std::move(run));
+    const auto at = impl_->timers.emplace(end_of(delay), std::move(run));
     if (at != impl_->timers.begin()) return;  // the thread wakes early enough
   }
   impl_->changed.notify_one();

@@ -6,7 +6,8 @@
 
 namespace shiplog {
 
-/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock).
+/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock). Timers of
+/// 100 ms and more may be 50 ms late.
 class ThreadLoop final : public Executor {
  public:
   ThreadLoop();

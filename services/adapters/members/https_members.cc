@@ -1,5 +1,6 @@
 #include "services/adapters/members/https_members.h"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -195,7 +196,9 @@ class HttpsMembers::Watch final : public MemberWatch {
 };
 
 HttpsMembers::HttpsMembers(Options options)
-    : options_{std::move(options)}, total_{std::make_shared<ByteBudget>(kTotalBudget)} {}
+    : options_{std::move(options)},
+      total_{std::make_shared<ByteBudget>(kTotalBudget)},
+      answers_{std::make_shared<Answers>()} {}
 
 HttpsMembers::~HttpsMembers() { *alive_ = false; }
 
@@ -242,11 +245,11 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   return member.client;
 }
 
-HttpsMembers::OnMemberResponse HttpsMembers::sent_again_if_rotated(const std::string& cluster,
-                                                                   const MemberRequest& request,
+HttpsMembers::OnMemberResponse HttpsMembers::sent_again_if_rotated(const std::string& cluster, MemberRequest request,
                                                                    std::shared_ptr<HttpClient> used,
                                                                    OnMemberResponse done) {
-  return [this, cluster, request, used = std::move(used), done = std::move(done)](Result<MemberResponse> response) {
+  return [this, cluster, request = std::move(request), used = std::move(used),
+          done = std::move(done)](Result<MemberResponse> response) {
     if (response && response.value().status == 401) {
       const auto client = client_for(cluster);
       if (client && client.value() != used) return this->request(cluster, request, done);
@@ -255,6 +258,112 @@ HttpsMembers::OnMemberResponse HttpsMembers::sent_again_if_rotated(const std::st
   };
 }
 
+/// Answers to patient requests, until the executor takes them all.
+struct HttpsMembers::Answers {
+  std::mutex mutex;
+  std::vector<std::function<void()>> waiting;
+
+  void put(const std::shared_ptr<Answers>& self, Executor& executor, Millis patience, std::function<void()> answer) {
+    const std::lock_guard lock{mutex};
+    waiting.push_back(std::move(answer));
+    if (waiting.size() == 1) executor.post_after(patience, [self] { self->take(); });
+  }
+  void take() {
+    std::vector<std::function<void()>> taken;
+    {
+      const std::lock_guard lock{mutex};
+      taken.swap(waiting);
+    }
+    for (const auto& answer : taken) answer();
+  }
+};
+
+/// A request to a member, and the one that follows it at once, if there is one.
+struct HttpsMembers::Exchange : std::enable_shared_from_this<Exchange> {
+  struct Part {
+    HttpRequest http;
+    std::string call, method;
+    Millis timeout;
+    size_t max_response_bytes = 0;
+    bool asks_for_less = false;
+    Wanted wanted;
+  };
+
+  HttpsMembers* members = nullptr;
+  std::shared_ptr<bool> alive;
+  Executor* executor = nullptr;
+  std::string cluster, host;
+  std::shared_ptr<HttpClient> client;  // kept meanwhile: a change of credentials must not interrupt it
+  std::shared_ptr<ByteLease> lease;
+  std::vector<Part> parts;
+  size_t at = 0;
+  metrics::Stopwatch watch;
+  OnMemberResponse done;
+  Millis patience{0};
+  std::shared_ptr<Answers> answers;
+  Result<MemberResponse> response = Error{ErrorCode::kInternal, "there is no answer yet"};
+  std::string excess;  // what exceeded a limit
+
+  void add(const MemberRequest& request, Random& random) {
+    Part part{.http = {},
+              .call = request.method + " " + request.path.substr(0, request.path.find('?')),
+              .method = request.method,
+              .timeout = request.timeout,
+              .max_response_bytes = request.max_response_bytes,
+              .asks_for_less = request.asks_for_less,
+              .wanted = {request.only_errors, request.known}};
+    part.http.method = request.method;
+    part.http.target = request.path;
+    part.http.headers.set("Accept", request.accept);
+    if (request.known && !request.known->etag.empty()) part.http.headers.set("If-None-Match", request.known->etag);
+    part.http.headers.set("traceparent",
+                          traceparent_of(request.trace.id.empty() ? new_trace(random) : request.trace, random));
+    if (!request.body.is_null()) {
+      part.http.body = to_json(request.body);
+      part.http.headers.set("Content-Type", request.content_type);
+    }
+    parts.push_back(std::move(part));
+  }
+
+  void send() {
+    Part& part = parts[at];
+    watch = {};
+    client->request(std::move(part.http), part.timeout,
+                    [self = shared_from_this()](Result<HttpResponse> answer) { self->answered(std::move(answer)); },
+                    {.max_response_bytes = part.max_response_bytes, .lease = lease});
+  }
+
+  /// On a network thread.
+  void answered(Result<HttpResponse> answer) {
+    const Part& part = parts[at];
+    count_request(cluster, host, part.method, answer ? answer.value().status : 0, watch.seconds());
+    auto read = answer ? response_from(answer.value(), part.wanted, *lease) : Result<MemberResponse>{answer.error()};
+    answer = Error{ErrorCode::kInternal, ""};  // only the parsed response is still needed
+    if (!read) {
+      const Error& error = read.error();
+      if (error.code == ErrorCode::kTooLarge && !part.asks_for_less) excess = part.call + ": " + error.message;
+      read = error.context("cluster " + cluster);
+    }
+    if (at == 0) {
+      response = std::move(read);
+      if (parts.size() == 2 && response && response.value().status == 200) {
+        ++at;
+        return send();
+      }
+    } else if (!read || read.value().status != 401) {  // credentials may have changed: then it is sent again
+      response.value().next = std::make_shared<Result<MemberResponse>>(std::move(read));
+    }
+    auto over = [self = shared_from_this()] { self->hand_over(); };
+    patience.value > 0 ? answers->put(answers, *executor, patience, std::move(over)) : executor->post(std::move(over));
+  }
+
+  void hand_over() {
+    if (!*alive) return;
+    if (!excess.empty()) members->exceeded(cluster, excess);
+    std::exchange(done, nullptr)(std::move(response));
+  }
+};
+
 void HttpsMembers::request(const std::string& cluster, MemberRequest request,
                            std::function<void(Result<MemberResponse>)> done) {
   auto client = client_for(cluster);
@@ -262,40 +371,27 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
     options_.executor->post([done = std::move(done), error = client.error()] { done(error); });
     return;
   }
-  done = sent_again_if_rotated(cluster, request, client.value(), std::move(done));
-  HttpRequest http;
-  http.method = request.method;
-  http.target = request.path;
-  http.headers.set("Accept", request.accept);
-  if (request.known && !request.known->etag.empty()) http.headers.set("If-None-Match", request.known->etag);
-  http.headers.set("traceparent", traceparent_of(request.trace.id.empty() ? new_trace(*options_.random) : request.trace,
-                                                 *options_.random));
-  if (!request.body.is_null()) {
-    http.body = to_json(request.body);
-    http.headers.set("Content-Type", request.content_type);
-  }
-  const auto lease = std::make_shared<ByteLease>(members_[cluster].budget);
-  const std::string call = request.method + " " + request.path.substr(0, request.path.find('?'));
-  // The client is kept during its request: a change of credentials must not interrupt it.
-  client.value()->request(
-      std::move(http), request.timeout,
-      [this, executor = options_.executor, alive = alive_, cluster, call, lease, again = request.asks_for_less,
-       wanted = Wanted{request.only_errors, request.known}, host = members_[cluster].host, method = request.method,
-       watch = metrics::Stopwatch{}, kept = client.value(), done = std::move(done)](Result<HttpResponse> answer) {
-        count_request(cluster, host, method, answer ? answer.value().status : 0, watch.seconds());
-        auto read = answer ? response_from(answer.value(), wanted, *lease) : Result<MemberResponse>{answer.error()};
-        if (answer) answer = Error{ErrorCode::kInternal, ""};  // only the parsed response is still needed
-        const bool exceeded = !again && !read && read.error().code == ErrorCode::kTooLarge;
-        auto shared = std::make_shared<Result<MemberResponse>>(
-            read ? std::move(read) : Result<MemberResponse>{read.error().context("cluster " + cluster)});
-        executor->post([this, alive, kept = std::move(kept), done = std::move(done), shared,
-                        cluster = std::move(cluster), call = std::move(call), exceeded, lease = std::move(lease)] {
-          if (!*alive) return;
-          if (exceeded) this->exceeded(cluster, call + ": " + shared->error().message);
-          done(std::move(*shared));
-        });
-      },
-      {.max_response_bytes = request.max_response_bytes, .lease = lease});
+  const Member& member = members_[cluster];
+  const auto exchange = std::make_shared<Exchange>();
+  exchange->members = this;
+  exchange->alive = alive_;
+  exchange->executor = options_.executor;
+  exchange->cluster = cluster;
+  exchange->host = member.host;
+  exchange->client = client.value();
+  exchange->lease = std::make_shared<ByteLease>(member.budget);
+  exchange->patience = request.patience;
+  exchange->answers = answers_;
+  exchange->add(request, *options_.random);
+  if (request.next != nullptr) exchange->add(*request.next, *options_.random);
+  exchange->done = sent_again_if_rotated(cluster, std::move(request), client.value(), std::move(done));
+  if (exchange->patience.value == 0) return exchange->send();
+  patient_.push_back(exchange);
+  if (patient_.size() > 1) return;
+  options_.executor->post_after(exchange->patience, [this, alive = alive_] {
+    if (!*alive) return;
+    for (const auto& each : std::exchange(patient_, {})) each->send();
+  });
 }
 
 void HttpsMembers::exceeded(const std::string& cluster, const std::string& what) {

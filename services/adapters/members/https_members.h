@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "events/state/state.h"
 #include "services/adapters/members/members.h"
@@ -55,10 +56,12 @@ class HttpsMembers final : public Members {
     std::string host;  ///< of url, with its port
   };
   class Watch;
+  struct Exchange;
+  struct Answers;
   using OnMemberResponse = std::function<void(Result<MemberResponse>)>;
   /// A request that was under way with credentials that have been replaced since may be answered 401: it is sent again
   /// with the present ones (1.14.13).
-  OnMemberResponse sent_again_if_rotated(const std::string& cluster, const MemberRequest& request,
+  OnMemberResponse sent_again_if_rotated(const std::string& cluster, MemberRequest request,
                                          std::shared_ptr<HttpClient> used, OnMemberResponse done);
   void exceeded(const std::string& cluster, const std::string& what);
   Result<std::shared_ptr<HttpClient>> client_for(const std::string& cluster);
@@ -69,6 +72,8 @@ class HttpsMembers final : public Members {
   std::map<std::string, UtcMillis> logged_;
   std::atomic<uint64_t> excesses_{0};
   const std::shared_ptr<ByteBudget> total_;
+  std::vector<std::shared_ptr<Exchange>> patient_;  // to be sent soon
+  const std::shared_ptr<Answers> answers_;          // to those
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

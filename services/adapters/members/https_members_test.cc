@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -237,6 +238,102 @@ TEST_F(MembersOverHttps, OfWhatOnlyErrorsAreReadASuccessHasNoBody) {
     valid = "none";
   }
   EXPECT_TRUE(body_of(true).is_object());
+}
+
+/// One request that follows another, to a server that answers each path with a status.
+class RequestsInARow : public ::testing::Test {
+ protected:
+  RequestsInARow()
+      : server{testing::serve([this](const HttpRequest& request, const testing::Writer& writer) {
+          const std::lock_guard lock{mutex};
+          paths.push_back(request.path);
+          writer->send({status_of[request.path], {{"Content-Type", "application/json"}}, R"({"a":1})"});
+        })} {
+    register_member(history, server->url());
+    history.object(kSecret, R"({"data": {"token": ""}})");
+    members = make_members(history, loop, random);
+  }
+  ~RequestsInARow() override {
+    loop.call([this] { members.reset(); });
+    loop.stop();
+    server->stop(Millis{1000});
+  }
+
+  MemberResponse health(int first, int next) {
+    {
+      const std::lock_guard lock{mutex};
+      status_of = {{"/readyz", first}, {"/apis", next}};
+      paths.clear();
+    }
+    Awaited<MemberResponse> answered;
+    loop.post([&] {
+      MemberRequest request{.path = "/readyz", .body = {}};
+      MemberRequest apis{.path = "/apis", .body = {}};
+      request.next = std::make_shared<const MemberRequest>(apis);
+      request.patience = patience;
+      members->request("m1", std::move(request),
+                       [&](const Result<MemberResponse>& response) { answered.set(response.value()); });
+    });
+    return answered.get().value_or(MemberResponse{});
+  }
+
+  std::mutex mutex;
+  std::map<std::string, int> status_of;
+  std::vector<std::string> paths;
+  Millis patience{0};
+  ThreadLoop loop;
+  SystemRandom random;
+  History history;
+  std::unique_ptr<HttpServer> server;
+  std::unique_ptr<HttpsMembers> members;
+};
+
+TEST_F(RequestsInARow, TheNextIsSentOnceTheFirstHasBeenAnsweredWith200) {
+  for (const Millis wait : {Millis{0}, Millis{20}}) {
+    patience = wait;
+    const MemberResponse both = health(200, 200);
+    EXPECT_EQ(both.status, 200);
+    ASSERT_NE(both.next, nullptr);
+    EXPECT_EQ(both.next->value().body["a"], Value{1});
+    EXPECT_EQ(paths, (std::vector<std::string>{"/readyz", "/apis"}));
+    const MemberResponse missing = health(200, 404);
+    ASSERT_NE(missing.next, nullptr);
+    EXPECT_EQ(missing.next->value().status, 404);
+  }
+}
+
+TEST_F(RequestsInARow, TheNextIsNotSentAfterAnotherAnswer) {
+  const MemberResponse unready = health(500, 200);
+  EXPECT_EQ(unready.status, 500);
+  EXPECT_EQ(unready.next, nullptr);
+  EXPECT_EQ(paths, (std::vector<std::string>{"/readyz"}));
+}
+
+TEST_F(RequestsInARow, ARefusalOfTheNextIsLeftToTheCallerWhoSendsItAgain_1_14_13) {
+  const MemberResponse refused = health(200, 401);
+  EXPECT_EQ(refused.status, 200);
+  EXPECT_EQ(refused.next, nullptr);
+}
+
+TEST_F(RequestsInARow, ManyThatWaitForEachOtherAreAllAnswered) {
+  constexpr int kMany = 50;
+  {
+    const std::lock_guard lock{mutex};
+    status_of = {{"/readyz", 200}};
+  }
+  Awaited<bool> all;
+  int answered = 0;
+  loop.post([&] {
+    for (int number = 0; number < kMany; ++number) {
+      MemberRequest request{.path = "/readyz", .body = {}};
+      request.patience = Millis{10};
+      members->request("m1", std::move(request), [&](const Result<MemberResponse>& response) {
+        EXPECT_EQ(response.value().status, 200);
+        if (++answered == kMany) all.set(true);
+      });
+    }
+  });
+  EXPECT_TRUE(all.get().value_or(false));
 }
 
 }  // namespace

@@ -48,6 +48,11 @@ struct MemberRequest {
   /// server answers 304 to the ETag, or if it sends the same text again, which is then not parsed. Without an ETag no
   /// If-None-Match is sent.
   std::optional<Edition> known = std::nullopt;
+  /// A request that may follow as soon as this one has been answered with 200: see MemberResponse::next.
+  std::shared_ptr<const MemberRequest> next = nullptr;
+  /// Sending it may take so much longer, and handing over its answer too: what is to be done for many members about the
+  /// same time is done at once then.
+  Millis patience = {0};
 };
 
 /// The last time that a member exceeded a size limit: the response and its connection were dropped.
@@ -60,6 +65,8 @@ struct MemberResponse {
   int status = 0;
   Value body = {};       ///< JSON; null if the response had no body, or plain text as a string
   Edition edition = {};  ///< of requests with `known`; members in memory give none
+  /// The answer to the request's `next`; nullptr: that was not sent, or has to be sent again.
+  std::shared_ptr<Result<MemberResponse>> next = nullptr;
   /// Status.message, else the plain text, else the HTTP status.
   std::string message() const;
 };

@@ -19,7 +19,9 @@ struct FollowedMember {
   std::shared_ptr<MemberResources> resources = nullptr;  ///< nullptr: nodes and pods are not counted
   /// What is counted has differed from what is reported since then, too little to report it at once.
   std::optional<UtcMillis> differs_since = std::nullopt;
-  uint64_t ends = 0;  ///< of watches, at the last probe
+  uint64_t ends = 0;             ///< of watches, at the last probe
+  bool rests = false;            ///< the last probe had nothing to report
+  UtcMillis next_probe_at = {};  ///< while it is ready
   /// The Cluster's status was found to be what is known when these were as they are here.
   struct Compared {
     Revision cluster;

@@ -40,21 +40,45 @@ size_t resources_in(const DiscoveredApis& apis) {
 
 }  // namespace
 
-void MemberApis::look(const TraceContext& trace, UtcMillis now, std::function<void()> then) {
-  const auto look = std::make_shared<Look>(Look{.trace = trace, .then = std::move(then), .paths = {}});
+struct MemberApis::Look {
+  TraceContext trace;
+  UtcMillis at;
+  std::function<void()> then = {};
+  bool whole = false;     // nothing counts as known
+  bool thorough = false;  // reads also what rarely changes
+  bool plain = false;     // asks for no aggregated groups
+  std::deque<std::string> paths = {};
+};
+
+MemberApis::LookPtr MemberApis::plan(const TraceContext& trace, UtcMillis now) const {
+  const auto look = std::make_shared<Look>(Look{.trace = trace, .at = now});
   const bool failed = std::ranges::any_of(documents_, [](const auto& each) { return each.second.failed; });
   const Millis pause = form_ == Form::kPlain ? kThoroughInPlainForm : kThorough;
-  look->whole = !std::exchange(looked_, true) || now - whole_at_ >= whole_after(cluster_);
-  look->thorough = std::exchange(doubtful_, false) || look->whole || failed || now - thorough_at_ >= pause;
-  if (look->whole) whole_at_ = now;
-  if (look->thorough) thorough_at_ = now;
+  look->whole = !looked_ || now - whole_at_ >= whole_after(cluster_);
+  look->thorough = doubtful_ || look->whole || failed || now - thorough_at_ >= pause;
   look->plain = form_ == Form::kPlain && !look->whole;
-  read_groups(look);
+  return look;
+}
+
+MemberRequest MemberApis::first_request(const LookPtr& look) const {
+  return request_of(look, kGroups, look->plain ? kPlain : kAggregated, !look->plain);
+}
+
+void MemberApis::look(const LookPtr& look, const std::shared_ptr<Result<MemberResponse>>& first,
+                      std::function<void()> then) {
+  look->then = std::move(then);
+  looked_ = true;
+  if (look->whole) whole_at_ = look->at;
+  if (look->thorough) {
+    thorough_at_ = look->at;
+    doubtful_ = false;
+  }
+  first == nullptr ? read_groups(look) : take_groups(look, *first);
 }
 
 /// `other_form`: it is read in another form if it is too large.
-void MemberApis::read(const LookPtr& look, const std::string& path, const std::string& accept, bool other_form,
-                      OnRead then) {
+MemberRequest MemberApis::request_of(const LookPtr& look, const std::string& path, const std::string& accept,
+                                     bool other_form) const {
   MemberRequest request;
   request.trace = look->trace;
   request.path = path;
@@ -65,7 +89,12 @@ void MemberApis::read(const LookPtr& look, const std::string& path, const std::s
     request.known = document->second.edition;
   }
   if (look->whole) request.known->etag.clear();
-  members_.request(cluster_, std::move(request),
+  return request;
+}
+
+void MemberApis::read(const LookPtr& look, const std::string& path, const std::string& accept, bool other_form,
+                      OnRead then) {
+  members_.request(cluster_, request_of(look, path, accept, other_form),
                    [self = shared_from_this(), then = std::move(then)](Result<MemberResponse> response) {
                      then(std::move(response));
                    });
@@ -93,8 +122,9 @@ bool MemberApis::take(const std::string& path, const Result<MemberResponse>& res
 }
 
 void MemberApis::read_groups(const LookPtr& look) {
-  read(look, kGroups, look->plain ? kPlain : kAggregated, !look->plain,
-       [this, look](const Result<MemberResponse>& response) { take_groups(look, response); });
+  members_.request(
+      cluster_, first_request(look),
+      [self = shared_from_this(), look](const Result<MemberResponse>& response) { self->take_groups(look, response); });
 }
 
 void MemberApis::take_groups(const LookPtr& look, const Result<MemberResponse>& response) {

@@ -31,8 +31,14 @@ class MemberApis : public std::enable_shared_from_this<MemberApis> {
   MemberApis(Members& members, std::string cluster, std::shared_ptr<CommonValues> common)
       : members_{members}, cluster_{std::move(cluster)}, common_{std::move(common)} {}
 
-  /// `then` is called when it is done, never within the call. One look at a time.
-  void look(const TraceContext& trace, UtcMillis now, std::function<void()> then);
+  struct Look;
+  using LookPtr = std::shared_ptr<Look>;
+  /// A look, and the first request of it. Nothing follows from these if the look does not take place.
+  LookPtr plan(const TraceContext& trace, UtcMillis now) const;
+  MemberRequest first_request(const LookPtr& look) const;
+  /// `first`: the answer to its first request; nullptr: it has not been sent yet. `then` is called when it is done,
+  /// perhaps within the call. One look at a time.
+  void look(const LookPtr& look, const std::shared_ptr<Result<MemberResponse>>& first, std::function<void()> then);
 
   /// The next look is a thorough one: perhaps another server answers from now on.
   void doubt() { doubtful_ = true; }
@@ -53,18 +59,11 @@ class MemberApis : public std::enable_shared_from_this<MemberApis> {
     DiscoveredApis apis;
     bool failed = false;  // the last time
   };
-  struct Look {
-    TraceContext trace;
-    std::function<void()> then;
-    bool whole = false;     // nothing counts as known
-    bool thorough = false;  // reads also what rarely changes
-    bool plain = false;     // asks for no aggregated groups
-    std::deque<std::string> paths;
-  };
-  using LookPtr = std::shared_ptr<Look>;
   using OnRead = std::function<void(Result<MemberResponse>)>;
   using ReadApis = std::function<std::optional<DiscoveredApis>(const Value& body)>;
 
+  MemberRequest request_of(const LookPtr& look, const std::string& path, const std::string& accept,
+                           bool other_form) const;
   void read(const LookPtr& look, const std::string& path, const std::string& accept, bool other_form, OnRead then);
   bool take(const std::string& path, const Result<MemberResponse>& response, const ReadApis& apis);
   void read_groups(const LookPtr& look);

@@ -16,6 +16,9 @@ constexpr const char* kComplete = "CompleteAPIEnablements";
 constexpr const char* kWithinLimits = "WithinLimits";
 constexpr std::array<const char*, 2> kSummaries = {"nodeSummary", "resourceSummary"};
 
+/// Of the probe of a member that rests, to be sent and taken in together with those of others.
+constexpr Millis kPatience{200};
+
 /// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
 
@@ -38,9 +41,19 @@ class Probe : public std::enable_shared_from_this<Probe> {
     // CL-15: not before lifecycle has prepared the cluster; its change of the Cluster triggers this key.
     const Value& object = task_->state().value_of(task_->key());
     if (cluster == nullptr || member_ == nullptr || !has_finalizer(object, finalizer::kCluster)) return task_->done();
-    get_status("/readyz", [this](const Result<MemberResponse>& response) {
+    if (resources_ != nullptr && std::exchange(member_->ends, resources_->ends()) != resources_->ends()) {
+      member_->apis->doubt();
+    }
+    // A member that has been ready is asked for its APIs at once; the answer counts if it is ready now.
+    look_ = member_->apis->plan(task_->trace(), task_->now());
+    MemberRequest request = status_request("/readyz");
+    if (member_->rests) {
+      request.next = std::make_shared<const MemberRequest>(member_->apis->first_request(look_));
+      request.patience = kPatience;
+    }
+    send(std::move(request), [this](const Result<MemberResponse>& response) {
       if (!response || response.value().status != 404) return judge(response);
-      get_status("/healthz", [this](const Result<MemberResponse>& older) { judge(older); });
+      send(status_request("/healthz"), [this](const Result<MemberResponse>& older) { judge(older); });
     });
   }
 
@@ -52,10 +65,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
     // CL-18, CL-27: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();
-    if (resources_ != nullptr && std::exchange(member_->ends, resources_->ends()) != resources_->ends()) {
-      member_->apis->doubt();
-    }
-    member_->apis->look(task_->trace(), task_->now(), [self = shared_from_this()] { self->find_resources(); });
+    member_->apis->look(look_, response.value().next, [self = shared_from_this()] { self->find_resources(); });
   }
 
   void find_resources() {
@@ -66,7 +76,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void find_identity() {
     collected_ = true;
     if (!task_->state().value_of(task_->key())["status"]["kubernetesVersion"].is_empty()) return report();
-    get("/api/v1/namespaces/kube-system", [this](const Result<MemberResponse>& ns) {
+    MemberRequest request;
+    request.trace = task_->trace();
+    request.path = "/api/v1/namespaces/kube-system";
+    send(std::move(request), [this](const Result<MemberResponse>& ns) {
       joined_ = true;
       if (good(ns)) id_ = ns.value().body["metadata"]["uid"].str();
       report();
@@ -100,10 +113,22 @@ class Probe : public std::enable_shared_from_this<Probe> {
     }
     // Ready is written last: a client that waits for it finds the rest complete.
     condition(kReady, health_);
-    if (events.empty()) return task_->done(every_);
+    member_->rests = events.empty() && health_.status == "True";
+    if (events.empty()) return task_->done(pause());
     task_->append_observation({std::move(events), {}}, [self = shared_from_this()](Result<Revision> appended) {
-      appended ? self->task_->done(self->every_) : self->task_->retry(appended.error());
+      appended ? self->task_->done(self->pause()) : self->task_->retry(appended.error());
     });
+  }
+
+  /// A member that is ready is probed at times of its own, whatever the answers take: they are taken in together with
+  /// those of others, and members that were answered together would be due together from then on.
+  Millis pause() {
+    if (health_.status != "True") return every_;
+    const UtcMillis now = task_->now();
+    UtcMillis& next = member_->next_probe_at;
+    next = next + every_;
+    if (next <= now || next - now > every_) next = now + every_;
+    return next - now;
   }
 
   /// The status as it is to be reported now; nullopt: it is reported already, or may wait.
@@ -173,21 +198,16 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   static bool good(const Result<MemberResponse>& response) { return response && response.value().status == 200; }
 
-  template <class Then>
-  void get(std::string path, Then then) {
-    MemberRequest request;
-    request.trace = task_->trace();
-    request.path = std::move(path);
-    members_.request(name_, std::move(request),
-                     [self = shared_from_this(), then](Result<MemberResponse> response) { then(response); });
-  }
-
-  template <class Then>
-  void get_status(std::string path, Then then) {
+  MemberRequest status_request(std::string path) {
     MemberRequest request;
     request.trace = task_->trace();
     request.path = std::move(path);
     request.max_response_bytes = kMostStatusBytes;
+    return request;
+  }
+
+  template <class Then>
+  void send(MemberRequest request, Then then) {
     members_.request(name_, std::move(request),
                      [self = shared_from_this(), then](Result<MemberResponse> response) { then(response); });
   }
@@ -202,6 +222,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const std::string name_;
   const Millis every_;
   Health health_;
+  MemberApis::LookPtr look_;
   bool collected_ = false;
   bool joined_ = false;
   std::string id_;

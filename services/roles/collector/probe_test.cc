@@ -67,5 +67,14 @@ TEST_F(CollectorProbe, AClusterOfPullModeIsLeftToItsAgent_1_14_1) {
   EXPECT_TRUE(condition_of(cluster("m1"), "Ready").is_null());
 }
 
+/// What answers take does not add up: members that were answered together are not due together from then on.
+TEST_F(CollectorProbe, AReadyMemberIsProbedAtTimesOfItsOwn_CL_16) {
+  join("m1");
+  const int joined = member("m1").probed;
+  ASSERT_EQ(condition_of(cluster("m1"), "Ready")["status"], "True");
+  stage.run(Millis{36'000'000});
+  EXPECT_EQ(member("m1").probed - joined, 3'600);
+}
+
 }  // namespace
 }  // namespace shiplog

@@ -53,8 +53,8 @@ class MemberWatches {
   /// The slot of a watch or flush key; nullopt: it is another one.
   static std::optional<int> slot_of_key(const ObjectKey& key);
 
-  /// The watches a Work needs that have not begun yet, and the flush key with the first of them. After a start they wait
-  /// among many others: a change of a Work brings them forward.
+  /// The watches a Work needs that have not begun yet, and the flush key with the first of them. After a start they
+  /// wait among many others: a change of a Work brings them forward.
   void want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake);
   /// The watches of a cluster that became ready.
   void wake_cluster(const std::string& cluster, std::vector<ObjectKey>& wake);

@@ -55,7 +55,8 @@ TEST(CollectorLists, AMemberIsNotListedAgainForWhatTheWatchHasShown) {
   EXPECT_EQ(lists(), 1U);
 }
 
-/// After a start a watch waits among those of all members, as routine. The change of one object does not wait with them.
+/// After a start a watch waits among those of all members, as routine. The change of one object does not wait with
+/// them.
 TEST(CollectorLists, AChangeBringsTheFirstListForwardAndNoLaterOne) {
   const Value map = config_map("default", "settings", "x");
   const ObjectKey map_key{"configmaps", "default", "settings"}, work_of_map = work_key("m1", map);
