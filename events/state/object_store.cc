@@ -62,7 +62,9 @@ Object ObjectStore::exchange(const ObjectKey& key, Object object) {
   if (type == objects_.end()) type = objects_.emplace(key.type, OfType{}).first;
   auto* node = type->second.table.find(key.ns, key.name);
   if (node == nullptr) {
-    node = &*type->second.sorted.try_emplace(Name{key.ns, key.name}).first;
+    Objects& sorted = type->second.sorted;
+    // Objects that are restored come in order.
+    node = &*sorted.try_emplace(sorted.end(), Name{key.ns, key.name});
     type->second.table.insert(node);
   }
   return std::exchange(node->second, std::move(object));

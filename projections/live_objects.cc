@@ -1,0 +1,150 @@
+#include "projections/live_objects.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "events/sqlite/connection.h"
+#include "events/sqlite/unpacked.h"
+#include "projections/store/open.h"
+
+namespace shiplog {
+namespace {
+
+using LiveObjects = std::vector<std::pair<ObjectKey, Object>>;
+
+/// An object whose version is to be read.
+struct LiveObjectPlace {
+  int64_t id = 0;
+  uint32_t place = 0;  // in the result
+};
+
+Result<std::map<int64_t, std::string>> type_names(sqlite::Connection& connection) {
+  std::map<int64_t, std::string> names;
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT id, name FROM type"));
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return names;
+    names.emplace(row.integer(0), row.text(1));
+  }
+}
+
+/// Their keys; `listed` gets their numbers.
+Result<LiveObjects> list(sqlite::Connection& connection, std::vector<LiveObjectPlace>& listed) {
+  SHIPLOG_TRY(const auto types, type_names(connection));
+  LiveObjects objects;
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT type, ns, name, id FROM object WHERE live"));
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return objects;
+    const auto type = types.find(row.integer(0));
+    // It would be omitted, which the state hash detects.
+    if (type == types.end()) continue;
+    listed.push_back({row.integer(3), static_cast<uint32_t>(objects.size())});
+    objects.emplace_back(ObjectKey{type->second, std::string{row.text(1)}, std::string{row.text(2)}}, Object{});
+  }
+}
+
+/// Reads the newest versions of objects.
+class VersionReader {
+ public:
+  static Result<VersionReader> create(sqlite::Connection& connection) {
+    // The base's checksum is not computed: what is read is hashed, and the hashes of all objects must add up.
+    SHIPLOG_TRY(auto row, connection.prepare("SELECT typeof(v.json) = 'text', v.json, typeof(b.json) = 'text', b.json "
+                                             "FROM version v INDEXED BY version_by_object LEFT JOIN version_base b "
+                                             "ON b.id = v.base WHERE v.object = ? ORDER BY v.revision DESC LIMIT 1"));
+    return VersionReader{std::move(row)};
+  }
+
+  /// Without a version it stays without a value.
+  Result<void> read(int64_t id, std::pair<ObjectKey, Object>& object) {
+    row_.reset();
+    row_.bind(1, id);
+    SHIPLOG_TRY(const bool found, row_.next());
+    if (!found) return ok();
+    const sqlite::PackedText version{row_.blob(1), row_.integer(0) == 0};
+    std::optional<sqlite::PackedText> base;
+    if (!row_.is_null(3)) base = {row_.blob(3), row_.integer(2) == 0};
+    SHIPLOG_TRY(const std::string_view json, unpacker_.unpack(version, base));
+    SHIPLOG_TRY(object.second, object_from(object.first, json));
+    return ok();
+  }
+
+ private:
+  explicit VersionReader(sqlite::Statement row) : row_{std::move(row)} {}
+
+  sqlite::Statement row_;
+  sqlite::TextUnpacker unpacker_;
+};
+
+/// Takes part after part until all are read, or one cannot be.
+class ReadingInParts {
+ public:
+  ReadingInParts(const std::vector<LiveObjectPlace>& listed, LiveObjects& objects)
+      : listed_{listed}, objects_{objects} {}
+
+  Result<void> run(sqlite::Connection& connection) {
+    auto done = read(connection);
+    if (!done) next_ = listed_.size();
+    return done;
+  }
+
+ private:
+  Result<void> read(sqlite::Connection& connection) {
+    SHIPLOG_TRY(auto reader, VersionReader::create(connection));
+    while (true) {
+      constexpr size_t kPart = 512;
+      const size_t first = next_.fetch_add(kPart);
+      if (first >= listed_.size()) return ok();
+      const size_t end = std::min(first + kPart, listed_.size());
+      for (size_t at = first; at < end; ++at) {
+        SHIPLOG_TRY(reader.read(listed_[at].id, objects_[listed_[at].place]));
+      }
+    }
+  }
+
+  const std::vector<LiveObjectPlace>& listed_;
+  LiveObjects& objects_;
+  std::atomic<size_t> next_{0};
+};
+
+}  // namespace
+
+Result<LiveObjects> read_live_objects(sqlite::Connection& connection,
+                                      const std::function<Result<void>(sqlite::Connection&)>& also) {
+  std::vector<LiveObjectPlace> listed;
+  SHIPLOG_TRY(auto objects, list(connection, listed));
+  // In the order in which they were first written, so that a page is read once.
+  std::ranges::sort(listed, {}, &LiveObjectPlace::id);
+  ReadingInParts parts{listed, objects};
+  // A small file does not justify a thread.
+  constexpr size_t kMany = 2048;
+  std::vector<std::future<Result<void>>> others;
+  if (listed.size() >= kMany) {
+    const auto with_own_connection = [&](const std::function<Result<void>(sqlite::Connection&)>& work) {
+      others.push_back(std::async(std::launch::async, [work, path = connection.path()]() -> Result<void> {
+        SHIPLOG_TRY(auto own, store::open_reader(path));
+        return work(*own);
+      }));
+    };
+    with_own_connection(also);
+    for (unsigned thread = 1; thread < std::max(2U, std::thread::hardware_concurrency()); ++thread) {
+      with_own_connection([&parts](sqlite::Connection& own) { return parts.run(own); });
+    }
+  }
+  auto done = parts.run(connection);
+  if (others.empty() && done) done = also(connection);
+  for (auto& other : others) {
+    auto result = other.get();
+    if (done) done = std::move(result);
+  }
+  if (!done) return std::move(done).error();
+  // A live object without a version would be omitted, which the state hash detects.
+  std::erase_if(objects, [](const auto& object) { return object.second.value.is_null(); });
+  return objects;
+}
+
+}  // namespace shiplog
