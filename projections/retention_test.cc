@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/random.h"
+#include "events/sqlite/free_space.h"
 #include "projections/audit/audit_query.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/history/history_query.h"
@@ -99,6 +101,67 @@ TEST(ProjectionRetention, TrimmingInStepsIsTrimmingAtOnce) {
   for (uint64_t step = 10; step <= oldest.value; step += 10) trim(in_steps, {Revision{step}, {}, {}});
   trim(in_steps, {oldest, {}, {}});
   EXPECT_EQ(dump(in_steps.path()), dump(at_once.path()));
+}
+
+int64_t file_size(const std::string& path) { return static_cast<int64_t>(std::filesystem::file_size(path)); }
+
+/// Writes versions of objects that resemble nothing, and trims all but the last ones.
+void write_and_trim(TestFleet& fleet, int versions = 1500) {
+  SeededRandom random{5};
+  for (int number = 0; number < versions; ++number) {
+    std::string text;
+    for (int letter = 0; letter < 4000; ++letter) text.push_back(static_cast<char>('a' + random_below(random, 26)));
+    const ObjectKey key = config_map("default", "c" + std::to_string(number % 5));
+    number < 5 ? fleet.create(key, text) : fleet.update(key, text);
+  }
+  trim(fleet, {fleet.revision(), {}, {}});
+}
+
+/// Gives back what is free, as a process does.
+int release(TestFleet& fleet) {
+  sqlite::FileSpace space = must(fleet.projections().space());
+  const int64_t keep = sqlite::pages_to_keep(space);
+  int steps = 0;
+  for (; space.free > keep; ++steps) space = must(fleet.projections().release_some(keep));
+  must(fleet.projections().shrink_file());
+  return steps;
+}
+
+TEST(ProjectionRetention, TheFileBecomesSmallerAndItsRowsStay) {
+  TestFleet fleet;
+  write_and_trim(fleet);
+  const auto rows = dump(fleet.path());
+  const sqlite::FileSpace full = must(fleet.projections().space());
+  EXPECT_TRUE(sqlite::has_surplus(full));
+  EXPECT_EQ(full.page_bytes, 8192);
+  EXPECT_GE(release(fleet), 1);
+  EXPECT_FALSE(sqlite::has_surplus(must(fleet.projections().space())));
+  EXPECT_LT(file_size(fleet.path()), full.bytes() * 2 / 3);
+  EXPECT_EQ(dump(fleet.path()), rows);
+  EXPECT_TRUE(fleet.reopen().rebuilt.empty());
+  fleet.update(config_map("default", "c1"), "later");
+  const std::string copy = fleet.folder.file("copy.db");
+  must(fleet.projections().snapshot(copy));
+  EXPECT_EQ(must(Projections::verify_snapshot(copy)).hash, fleet.state().hash());
+}
+
+TEST(ProjectionRetention, ASnapshotOfAFileThatCannotBecomeSmallerCan) {
+  TestFleet fleet;
+  const std::string old = fleet.folder.file("old.db");
+  must(fleet.projections().snapshot(old));
+  {
+    auto connection = must(store::open_writer(old));
+    must(connection->execute("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM"));
+    EXPECT_FALSE(must(sqlite::space_of(*connection)).shrinks);
+  }
+  auto opened = must(Projections::open(old));
+  EXPECT_TRUE(opened.restored.rebuilt.empty()) << opened.restored.rebuilt;
+  EXPECT_FALSE(must(opened.projections->space()).shrinks) << "it is taken as it is";
+  const std::string copy = fleet.folder.file("copy.db");
+  must(opened.projections->snapshot(copy));
+  EXPECT_FALSE(must(opened.projections->space()).shrinks);
+  EXPECT_TRUE(must(sqlite::space_of(*must(store::open_reader(copy)))).shrinks);
+  EXPECT_EQ(must(Projections::verify_snapshot(copy)).hash, fleet.state().hash());
 }
 
 TEST(ProjectionMigration, AFileOfAnotherSchemaIsTakenOver) {

@@ -1,7 +1,9 @@
 #include "projections/runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "events/base/check.h"
@@ -26,6 +28,10 @@ namespace {
 
 // Four times the size that SQLite's own checkpoints leave.
 constexpr int64_t kLongWalBytes = 128 << 20;
+// So long may a batch wait for pages that are given back.
+constexpr std::chrono::milliseconds kReleaseTurn{4};
+constexpr int kMoveTries = 50;
+constexpr std::chrono::milliseconds kBetweenMoves{20};
 
 /// The writers of the tables of an open file.
 struct Writers {
@@ -388,6 +394,32 @@ Result<uint64_t> Projections::trim_history(Revision oldest) {
     versions += trimmed.versions;
     if (!trimmed.more) return versions;
   }
+}
+
+Result<sqlite::FileSpace> Projections::space() const {
+  SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
+  return sqlite::space_of(*connection);
+}
+
+Result<sqlite::FileSpace> Projections::release_some(int64_t keep) {
+  sqlite::Connection& connection = *impl_->connection;
+  {
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(connection));
+    SHIPLOG_TRY(sqlite::release_pages(connection, keep, kReleaseTurn));
+    SHIPLOG_TRY(transaction.commit());
+  }
+  connection.tend_wal(kLongWalBytes);
+  return sqlite::space_of(connection);
+}
+
+Result<void> Projections::shrink_file() const {
+  SHIPLOG_TRY(const auto connection, store::open_reader(impl_->path));
+  for (int tries = 0; tries < kMoveTries; ++tries) {
+    const auto moved = sqlite::move_wal(*connection);
+    if (moved || moved.error().code != ErrorCode::kUnavailable) return moved;
+    std::this_thread::sleep_for(kBetweenMoves);
+  }
+  return ok();  // it is moved later, as after any write
 }
 
 Result<Projections::Expired> Projections::expired(const Cutoffs& cutoffs) const {

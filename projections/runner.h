@@ -11,6 +11,7 @@
 #include "events/base/ids.h"
 #include "events/base/result.h"
 #include "events/base/value.h"
+#include "events/sqlite/free_space.h"
 #include "events/state/state.h"
 #include "projections/audit/family_cut.h"
 #include "projections/holds/holds.h"
@@ -114,6 +115,14 @@ class Projections {
     std::vector<std::pair<Family, UtcMillis>> families = {};
   };
   Result<Expired> expired(const Cutoffs& cutoffs) const;
+
+  /// How much of the file is in use. Threads: any.
+  Result<sqlite::FileSpace> space() const;
+  /// Gives free pages back to the file system for some milliseconds, until `keep` are free, in one transaction. Readers
+  /// do not notice. Returns what is left. Threads: that of apply(). Errors: as those of apply(); nothing has changed.
+  Result<sqlite::FileSpace> release_some(int64_t keep);
+  /// Has the file on the disk become as small as its content. Threads: any.
+  Result<void> shrink_file() const;
 
   /// A connection for one reading thread.
   Result<Reader> reader() const { return Reader::open(path()); }

@@ -12,7 +12,7 @@ done
 tools/install.sh wrk nginx-light
 tools/build.sh journal_bench projection_bench core_bench edit_bench start_bench evacuation_bench rehearsal_bench replay_bench \
   history_bench proof_bench sql_bench debugger_bench http_bench \
-  fleet_bench broker_bench proxy_bench pull_bench
+  fleet_bench broker_bench proxy_bench pull_bench scale_bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 say "journal (embedded), beside fsync and plain SQLite"
@@ -45,6 +45,8 @@ say "the cluster proxy, beside nginx as a TLS reverse proxy"
 build/bin/proxy_bench --json="$scratch/figures"
 say "500 pull members at rest"
 build/bin/pull_bench --json="$scratch/figures"
+say "100 members: at rest, under load, while ten of them hang, a start, another process"
+build/bin/scale_bench --nodes=100 --pods=400 --seconds=20 --settle=20 --templates=300 --json="$scratch/figures"
 say "the product, as processes"
 build/bin/fleet_bench --workload="$workload" --directory="$scratch" --json="$scratch/figures"
 say "the journal and the product on Kafka, beside Kafka's own producer"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/json_match.h"
 #include "events/base/random.h"
 
 namespace shiplog {
@@ -121,6 +122,36 @@ TEST(Json, WritesEveryByteTheSameAtEveryPlaceOfAString) {
       EXPECT_EQ(written == '"' + text + '"', plain) << written;
     }
   }
+}
+
+TEST(Json, MatchesItsOwnTextAndNoOther) {
+  const Value value = parsed(
+      R"({"a":[],"b":{},"c":null,"d":[true,false,0,-7,9223372036854775807],"e":1.5,"f":1.0,"g":"",)"
+      R"("h":"more than fourteen bytes","i":"\"quoted\" \\ \u0001 \n","j":{"k":{"l":[{"m":"n"},{"m":"o"}]}},"\"":1})");
+  const std::string text = to_json(value);
+  EXPECT_TRUE(is_json_of(text, value));
+  for (size_t at = 0; at < text.size(); ++at) {
+    EXPECT_FALSE(is_json_of(text.substr(0, at), value)) << at;
+    for (const char other : {'"', ',', '0', ']', '}', '\\', 'x'}) {
+      std::string changed = text;
+      if (changed[at] == other) continue;
+      changed[at] = other;
+      EXPECT_FALSE(is_json_of(changed, value)) << changed;
+    }
+  }
+  EXPECT_FALSE(is_json_of(text + " ", value));
+  EXPECT_FALSE(is_json_of("", Value{}));
+  EXPECT_TRUE(is_json_of("null", Value{}));
+}
+
+TEST(Json, AStringThatLooksLikeMoreMembersMatchesItselfAlone) {
+  const Value one = Value::object({{"a", "x\",\"b\":\"y"}});
+  const Value two = Value::object({{"a", "x"}, {"b", "y"}});
+  EXPECT_FALSE(is_json_of(to_json(two), one));
+  EXPECT_FALSE(is_json_of(to_json(one), two));
+  EXPECT_TRUE(is_json_of(to_json(one), one));
+  const Value key = Value::object({{"a\":1,\"b", 2}});
+  EXPECT_FALSE(is_json_of(to_json(Value::object({{"a", 1}, {"b", 2}})), key));
 }
 
 TEST(Json, AppendsToWhatIsThere) {
@@ -244,6 +275,44 @@ TEST(Json, WhatWasAcceptedStaysReadableInsideAWork) {
   const std::string wrapped = R"({"spec":{"workload":{"manifests":[)" + deepest + "]}}}";
   EXPECT_FALSE(parse_json(wrapped));
   EXPECT_TRUE(parse_stored_json(wrapped));
+}
+
+/// As RFC 8259, section 7 says, one character at a time.
+std::string as_json(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    constexpr std::string_view kShort = "\"\"\\\\\bb\tt\nn\ff\rr";
+    const size_t found = kShort.find(c);
+    const bool letter = found != std::string_view::npos && found % 2 == 1 && c >= 'a';
+    if (found != std::string_view::npos && !letter) {
+      out += {'\\', kShort[found + 1]};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char code[7];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+      out += code;
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+TEST(Json, WritesEachCharacterAtEachPlaceOfTextsAndKeys) {
+  for (size_t size = 1; size <= 40; ++size) {
+    for (size_t place = 0; place < size; ++place) {
+      for (const char c : {'"', '\\', '\0', '\n', '\x1f', ' ', '!', '#', '[', ']', '\x7f', 'z'}) {
+        std::string text(size, 'x');
+        text[place] = c;
+        const Value value = Value::object({{"a", text}, {text, 1}});
+        const std::string expected = text < "a" ? "{" + as_json(text) + ":1,\"a\":" + as_json(text) + "}"
+                                                : "{\"a\":" + as_json(text) + "," + as_json(text) + ":1}";
+        ASSERT_EQ(to_json(value), expected) << size << " characters, number " << place;
+      }
+    }
+  }
+  EXPECT_EQ(to_json(Value::object({{"", ""}})), R"({"":""})");
+  EXPECT_EQ(to_json(Value{"h\xc3\xa9llo w\xc3\xb6rld, \xe4\xb8\x96\xe7\x95\x8c"}),
+            "\"h\xc3\xa9llo w\xc3\xb6rld, \xe4\xb8\x96\xe7\x95\x8c\"");
 }
 
 }  // namespace

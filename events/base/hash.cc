@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 
 namespace shiplog {
@@ -87,9 +86,14 @@ uint32_t fnv1a32(std::string_view bytes) {
 }
 
 std::string to_string(const Hash128& hash) {
-  char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.hi),
-                static_cast<unsigned long long>(hash.lo));
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr size_t kDigits = 16;  // of a half
+  std::string text(2 * kDigits, '0');
+  for (size_t digit = 0; digit < kDigits; ++digit) {
+    const auto shift = static_cast<unsigned>(4 * (kDigits - 1 - digit));
+    text[digit] = kHex[hash.hi >> shift & 15U];
+    text[kDigits + digit] = kHex[hash.lo >> shift & 15U];
+  }
   return text;
 }
 

@@ -45,18 +45,20 @@ std::string to_string(const ObjectKey& key) {
 }
 
 Result<ObjectKey> parse_object_key(std::string_view text) {
-  const Error wrong{ErrorCode::kBadRequest, "object key " + quoted(text) + " is not type/name or type/namespace/name"};
+  const auto wrong = [&] {
+    return Error{ErrorCode::kBadRequest, "object key " + quoted(text) + " is not type/name or type/namespace/name"};
+  };
   const size_t first = text.find('/');
-  if (first == std::string_view::npos) return wrong;
+  if (first == std::string_view::npos) return wrong();
   ObjectKey key{.type = std::string{text.substr(0, first)}, .ns = {}, .name = {}};
   std::string_view rest = text.substr(first + 1);
   if (const size_t second = rest.find('/'); second != std::string_view::npos) {
     key.ns = rest.substr(0, second);
     rest.remove_prefix(second + 1);
-    if (key.ns.empty()) return wrong;
+    if (key.ns.empty()) return wrong();
   }
   key.name = rest;
-  if (key.type.empty() || key.name.empty() || key.name.find('/') != std::string::npos) return wrong;
+  if (key.type.empty() || key.name.empty() || key.name.find('/') != std::string::npos) return wrong();
   return key;
 }
 

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "events/base/check.h"
+#include "events/base/json_match.h"
 
 namespace shiplog {
 namespace {
@@ -35,26 +38,45 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
   return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
 }
 
-bool needs_escapes(std::string_view text) {
-  size_t position = 0;
-  for (uint64_t block = 0; text.size() - position >= sizeof block; position += sizeof block) {
-    std::memcpy(&block, text.data() + position, sizeof block);
-    if (escaped_bytes(block) != 0) return true;
+// Whether a text needs no escapes; with `kCopies` it is copied to `to` on the way, which is of no use if it needs some.
+template <bool kCopies>
+bool is_plain(std::string_view text, [[maybe_unused]] char* to) {
+  const size_t size = text.size();
+  uint64_t escaped = 0;
+  const auto take = [&](size_t at, auto block) {
+    std::memcpy(&block, text.data() + at, sizeof block);
+    if constexpr (kCopies) std::memcpy(to + at, &block, sizeof block);
+    return block;
+  };
+  if (size >= sizeof(uint64_t)) {
+    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+      escaped |= escaped_bytes(take(at, uint64_t{}));
+    }
+    // What is left, and some of what was taken already.
+    return (escaped | escaped_bytes(take(size - sizeof(uint64_t), uint64_t{}))) == 0;
   }
-  for (; position < text.size(); ++position) {
-    if (kEscapes[static_cast<unsigned char>(text[position])] != 0) return true;
+  if (size >= sizeof(uint32_t)) {
+    const uint64_t first = take(0, uint32_t{}), last = take(size - sizeof(uint32_t), uint32_t{});
+    return escaped_bytes(first | last << 32U) == 0;
   }
-  return false;
+  uint64_t block = 0x6161616161616161U;
+  for (size_t at = 0; at < size; ++at) block = block << 8U | take(at, static_cast<unsigned char>(0));
+  return escaped_bytes(block) == 0;
 }
 
-// Appends to a string that is longer than what is in it, so that most writes are a copy and no call. Every change is
-// written once: for the hash, the projection and the watches.
+// Where JSON is written first: with its size known, the string that it is for takes the memory that it needs, once, and
+// nothing is filled with zeros before.
+struct JsonMemory {
+  std::unique_ptr<char[]> bytes;
+  size_t capacity = 0;
+};
+
+// Every change is written once: for the hash, the projection and the watches.
 class JsonWriter {
  public:
-  explicit JsonWriter(std::string& out) : out_{out}, start_{out.size()}, size_{out.size()} {}
-  JsonWriter(const JsonWriter&) = delete;
-  JsonWriter& operator=(const JsonWriter&) = delete;
-  ~JsonWriter() { out_.resize(size_); }
+  explicit JsonWriter(JsonMemory& memory) : memory_{memory} {}
+
+  std::string_view written() const { return {memory_.bytes.get(), size_}; }
 
   // `indent` is the level for people, or negative for canonical JSON.
   void value(const Value& value, int indent) {
@@ -83,10 +105,13 @@ class JsonWriter {
         character('{');
         bool first = true;
         for (const Value::Member& member : value.members()) {
-          element(first, indent);
-          string(member.key());
-          character(':');
-          if (indent >= 0) character(' ');
+          if (indent < 0) {
+            key(member.key(), first);
+          } else {
+            element(first, indent);
+            string(member.key());
+            text(": ");
+          }
           this->value(member.value, indent < 0 ? indent : indent + 1);
         }
         if (!first) newline(indent);
@@ -96,10 +121,9 @@ class JsonWriter {
   }
 
   void string(std::string_view text) {
-    if (needs_escapes(text)) return escaped(text);
-    char* to = room(text.size() + 2);
+    char* const to = room(text.size() + 2);
+    if (!is_plain<true>(text, to + 1)) return escaped(text);
     *to = '"';
-    if (!text.empty()) std::memcpy(to + 1, text.data(), text.size());
     to[text.size() + 1] = '"';
     size_ += text.size() + 2;
   }
@@ -107,10 +131,16 @@ class JsonWriter {
  private:
   // Where the next bytes go; the requested number fits.
   char* room(size_t bytes) {
-    // Spare room grows with what this writer wrote, not with what was there: it may be one object of a long list.
-    constexpr size_t kLeast = 512;
-    if (out_.size() - size_ < bytes) out_.resize(size_ + bytes + std::max(kLeast, size_ - start_));
-    return out_.data() + size_;
+    if (memory_.capacity - size_ < bytes) grow(bytes);
+    return memory_.bytes.get() + size_;
+  }
+
+  void grow(size_t bytes) {
+    constexpr size_t kLeast = 4096;
+    const size_t capacity = std::max(kLeast, (size_ + bytes) * 2);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ > 0) std::memcpy(larger.get(), memory_.bytes.get(), size_);
+    memory_ = {std::move(larger), capacity};
   }
 
   void character(char c) {
@@ -127,6 +157,23 @@ class JsonWriter {
     if (!first) character(',');
     first = false;
     if (indent >= 0) newline(indent + 1);
+  }
+
+  // In canonical JSON: what separates it from the member before, the key and the colon.
+  void key(std::string_view text, bool& first) {
+    const size_t comma = first ? 0 : 1;
+    char* const to = room(text.size() + 4);
+    if (!is_plain<true>(text, to + comma + 1)) {
+      element(first, -1);
+      escaped(text);
+      return character(':');
+    }
+    first = false;
+    to[0] = ',';
+    to[comma] = '"';
+    to[comma + text.size() + 1] = '"';
+    to[comma + text.size() + 2] = ':';
+    size_ += comma + text.size() + 3;
   }
 
   void newline(int indent) {
@@ -177,12 +224,99 @@ class JsonWriter {
     size_ += static_cast<size_t>(to - start);
   }
 
-  std::string& out_;
-  size_t start_;
-  size_t size_;  // of what was written; out_ is as long or longer
+  JsonMemory& memory_;
+  size_t size_ = 0;
+};
+
+template <class Write>
+void append(std::string& out, Write write) {
+  constexpr size_t kKept = size_t{1} << 20U;
+  thread_local JsonMemory memory;
+  JsonWriter writer{memory};
+  write(writer);
+  out.append(writer.written());
+  if (memory.capacity > kKept) memory = {};
+}
+
+// Reads canonical JSON beside the value that it should be of.
+class JsonMatcher {
+ public:
+  explicit JsonMatcher(std::string_view text) : at_{text.data()}, end_{text.data() + text.size()} {}
+
+  bool ended() const { return at_ == end_; }
+
+  bool value(const Value& value) {
+    switch (value.kind()) {
+      case Value::Kind::kNull:
+        return text("null");
+      case Value::Kind::kBool:
+        return text(value.as_bool() ? "true" : "false");
+      case Value::Kind::kInt: {
+        std::array<char, 24> digits;
+        const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), value.as_int());
+        return text({digits.data(), static_cast<size_t>(done.ptr - digits.data())});
+      }
+      case Value::Kind::kDouble:
+        return text(to_json(value));
+      case Value::Kind::kString:
+        return string(value.as_string());
+      case Value::Kind::kArray: {
+        bool first = true;
+        for (const Value& item : value.items()) {
+          if (!character(first ? '[' : ',') || !this->value(item)) return false;
+          first = false;
+        }
+        return text(first ? "[]" : "]");
+      }
+      case Value::Kind::kObject: {
+        bool first = true;
+        for (const Value::Member& member : value.members()) {
+          if (!character(first ? '{' : ',') || !string(member.key()) || !character(':') || !this->value(member.value)) {
+            return false;
+          }
+          first = false;
+        }
+        return text(first ? "{}" : "}");
+      }
+    }
+    return false;
+  }
+
+ private:
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+
+  bool character(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool text(std::string_view plain) {
+    if (left() < plain.size() || std::memcmp(at_, plain.data(), plain.size()) != 0) return false;
+    at_ += plain.size();
+    return true;
+  }
+
+  bool string(std::string_view plain) {
+    // What is escaped may look like the end of a string and what follows it.
+    if (!is_plain<false>(plain, nullptr)) {
+      std::string escaped;
+      append_json_string(plain, escaped);
+      return text(escaped);
+    }
+    return character('"') && (plain.empty() || text(plain)) && character('"');
+  }
+
+  const char* at_;
+  const char* end_;
 };
 
 }  // namespace
+
+bool is_json_of(std::string_view text, const Value& value) {
+  JsonMatcher matcher{text};
+  return matcher.value(value) && matcher.ended();
+}
 
 std::string to_json(const Value& value) {
   std::string out;
@@ -190,14 +324,18 @@ std::string to_json(const Value& value) {
   return out;
 }
 
-void append_json(const Value& value, std::string& out) { JsonWriter{out}.value(value, -1); }
+void append_json(const Value& value, std::string& out) {
+  append(out, [&](JsonWriter& writer) { writer.value(value, -1); });
+}
 
 std::string to_pretty_json(const Value& value) {
   std::string out;
-  JsonWriter{out}.value(value, 0);
+  append(out, [&](JsonWriter& writer) { writer.value(value, 0); });
   return out;
 }
 
-void append_json_string(std::string_view text, std::string& out) { JsonWriter{out}.string(text); }
+void append_json_string(std::string_view text, std::string& out) {
+  append(out, [&](JsonWriter& writer) { writer.string(text); });
+}
 
 }  // namespace shiplog

@@ -1,5 +1,6 @@
 #include "events/compression/compression.h"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,13 @@ Zstd<ZSTD_CCtx> make_context(int level) {
   return context;
 }
 
+/// What zstd would not take for a text.
+bool is_dictionary(std::string_view bytes) {
+  uint32_t magic = 0;
+  if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == ZSTD_MAGIC_DICTIONARY;
+}
+
 Error broken(const std::string& why) { return {ErrorCode::kCorrupt, "it cannot be decompressed: " + why}; }
 
 }  // namespace
@@ -84,8 +92,7 @@ struct Compressor::Impl {
     return static_cast<size_t>(size);
   }
 
-  Result<std::string_view> end(std::string_view bytes, size_t expected) {
-    const size_t size = ZSTD_decompressDCtx(back.get(), plain.data(), plain.size(), bytes.data(), bytes.size());
+  Result<std::string_view> end(size_t size, size_t expected) const {
     if (ZSTD_isError(size) != 0) return broken(ZSTD_getErrorName(size));
     if (size != expected) return broken("it has another size than its header says");
     return std::string_view{plain.data(), size};
@@ -107,6 +114,7 @@ std::optional<std::string_view> Compressor::compress(std::string_view bytes) {
 }
 
 std::optional<std::string_view> Compressor::compress_against(std::string_view bytes, std::string_view base) {
+  if (is_dictionary(base)) return std::nullopt;
   if (!impl_->against) impl_->against = make_context(kLevelAgainst);
   // For one frame.
   if (ZSTD_isError(ZSTD_CCtx_refPrefix(impl_->against.get(), base.data(), base.size())) != 0) return std::nullopt;
@@ -117,14 +125,18 @@ Result<std::string_view> Compressor::decompress(std::string_view packed, uint32_
   const ZSTD_DDict* prepared = for_decompression(dictionary);
   if (prepared == nullptr) return broken("this program has no dictionary " + std::to_string(dictionary));
   SHIPLOG_TRY(const size_t size, impl_->begin(packed, most));
-  ZSTD_DCtx_refDDict(impl_->back.get(), prepared);
-  return impl_->end(packed, size);
+  return impl_->end(ZSTD_decompress_usingDDict(impl_->back.get(), impl_->plain.data(), impl_->plain.size(),
+                                               packed.data(), packed.size(), prepared),
+                    size);
 }
 
 Result<std::string_view> Compressor::decompress_against(std::string_view packed, std::string_view base, size_t most) {
   SHIPLOG_TRY(const size_t size, impl_->begin(packed, most));
-  ZSTD_DCtx_refPrefix(impl_->back.get(), base.data(), base.size());
-  return impl_->end(packed, size);
+  // Not ZSTD_DCtx_refPrefix(), which takes memory for the tables of a dictionary (27 KB) each time.
+  if (is_dictionary(base)) return broken("a dictionary is no base");
+  return impl_->end(ZSTD_decompress_usingDict(impl_->back.get(), impl_->plain.data(), impl_->plain.size(),
+                                              packed.data(), packed.size(), base.data(), base.size()),
+                    size);
 }
 
 }  // namespace shiplog

@@ -55,6 +55,22 @@ TEST(Compression, TheDifferenceToTheVersionBeforeIsSmall) {
   EXPECT_EQ(compressor.decompress_against(packed, before, kMost).value(), after);
 }
 
+TEST(Compression, OtherBasesAndOtherDictionariesDoNotGiveTheText) {
+  Compressor compressor;
+  const std::string before = deployment(3), after = deployment(12);
+  const std::string difference{compressor.compress_against(after, before).value()};
+  for (const std::string& wrong :
+       {noise(before.size()), before.substr(1), before.substr(0, before.size() / 2), std::string{}}) {
+    const auto read = compressor.decompress_against(difference, wrong, kMost);
+    EXPECT_FALSE(read && read.value() == after) << wrong;
+  }
+  EXPECT_EQ(compressor.decompress_against(difference, before, kMost).value(), after);
+  // A base that zstd would take for a dictionary, with tables in it, is none.
+  const std::string dictionary{dictionaries()[0]};
+  EXPECT_FALSE(compressor.compress_against(dictionary + "!", dictionary));
+  EXPECT_FALSE(compressor.decompress_against(difference, dictionary, kMost));
+}
+
 TEST(Compression, WhatCannotBecomeSmallerIsLeft) {
   Compressor compressor;
   for (const size_t size : {0U, 1U, 5U, 1000U}) {

@@ -94,7 +94,11 @@ TEST(DeferredHashes, ThoseThatDecisionsReadAreNotDeferred) {
   history.state.defer_hashes();
   for (FoldHistory* each : {&plain, &history}) each->create_binding();
   ASSERT_NE(history.state.find(kBindingKey), nullptr);
-  EXPECT_NE(history.state.find(kBindingKey)->hash, Hash128{}) << "placements name the digest of their inputs";
+  EXPECT_EQ(history.state.find(kBindingKey)->hash, Hash128{}) << "its own placement alone reads it";
+  Value grouped = history.state.value_of(kBindingKey);
+  grouped.edit("spec").set("workloadAffinityGroups", json(R"({"affinityGroup":"db"})"));
+  for (FoldHistory* each : {&plain, &history}) each->put({ObjectUpdated{kBindingKey, grouped}});
+  EXPECT_NE(history.state.find(kBindingKey)->hash, Hash128{}) << "each placement of the group reads it";
   EXPECT_EQ(history.state.hash(), plain.state.hash());
   history.state.settle_hashes();
   EXPECT_EQ(history.state.hash(), plain.state.hash());

@@ -46,9 +46,11 @@ bool has_no_status_subresource(const State& state, const ObjectKey& key) {
   return false;
 }
 
-/// The hashes of these are never deferred: placements name the digest of their inputs (scheduler/decide.cc).
-bool decisions_read_hash(std::string_view type) {
-  return is_binding(type) || type == type::kCluster || type == type::kFederatedResourceQuota;
+/// The hashes of these are never deferred: each placement names the digest of all its inputs (scheduler/decide.cc). The
+/// binding itself is one of few, and of a binding in no group no other placement reads the hash.
+bool many_decisions_read_hash(std::string_view type, const Value& object) {
+  return type == type::kCluster || type == type::kFederatedResourceQuota ||
+         (is_binding(type) && !object["spec"]["workloadAffinityGroups"].is_null());
 }
 
 /// What an update may not take away: identity, and a deletion that has begun.
@@ -185,7 +187,7 @@ std::vector<Change> Staged::commit(State& state) {
     latest.edit("metadata").set("resourceVersion", std::to_string(revision.value));
     Hash128 hash;
     const bool deferred = state.hashes_deferred();
-    if (!deferred || (!removed && decisions_read_hash(staged.key.type))) {
+    if (!deferred || (!removed && many_decisions_read_hash(staged.key.type, latest))) {
       text = to_string(staged.key);
       text += '\n';
       const size_t prefix = text.size();

@@ -180,7 +180,11 @@ void Statement::reset() { sqlite3_reset(prepared_->statement); }
 
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(prepared_->statement, column); }
 std::string_view Statement::text(int column) const {
-  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(prepared_->statement, column));
+  // Of a text its bytes: sqlite3_column_text() would copy them, to put a zero behind.
+  const bool is_text = sqlite3_column_type(prepared_->statement, column) == SQLITE_TEXT;
+  const void* bytes =
+      is_text ? sqlite3_column_blob(prepared_->statement, column) : sqlite3_column_text(prepared_->statement, column);
+  const auto* data = static_cast<const char*>(bytes);
   if (data == nullptr) return {};
   return {data, static_cast<size_t>(sqlite3_column_bytes(prepared_->statement, column))};
 }

@@ -21,8 +21,9 @@ void add_value(sqlite3_value* value, RowChecksum& sum) {
     case SQLITE_INTEGER:
       return sum.add(int64_t{sqlite3_value_int64(value)});
     case SQLITE_TEXT: {
-      const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
-      return sum.add(std::string_view{text, static_cast<size_t>(sqlite3_value_bytes(value))});
+      // Its bytes: sqlite3_value_text() would copy each of them, to put a zero behind.
+      const auto* text = static_cast<const char*>(sqlite3_value_blob(value));
+      return sum.add(std::string_view{text == nullptr ? "" : text, static_cast<size_t>(sqlite3_value_bytes(value))});
     }
     case SQLITE_BLOB: {
       const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));

@@ -1,5 +1,8 @@
 #include "events/sqlite/unpacked.h"
 
+#include <string>
+#include <string_view>
+
 #include <sqlite3.h>
 
 #include "events/base/check.h"
@@ -15,6 +18,9 @@ static_assert(kNewestDictionary < 128, "the number is one byte");
 /// Of a connection: which has one thread at a time.
 struct Unpacking {
   Compressor compressor, of_base;
+  // The base that was used last, compressed and not: one version of an object is often read after another.
+  std::string packed_base;
+  std::string_view base;
 };
 
 std::string_view bytes_of(sqlite3_value* value) {
@@ -32,11 +38,18 @@ Result<std::string_view> alone(Compressor& compressor, const PackedText& text) {
   return compressor.decompress(text.bytes.substr(1), static_cast<uint8_t>(text.bytes[0]), kMostBytes);
 }
 
-Result<std::string_view> difference(Compressor& compressor, Compressor& of_base, const PackedText& text,
-                                    const PackedText& base) {
-  if (!text.compressed) return text.bytes;
-  SHIPLOG_TRY(const std::string_view whole, alone(of_base, base));
-  return text.bytes.empty() ? whole : compressor.decompress_against(text.bytes, whole, kMostBytes);
+/// The base of `kept.packed_base`, or this one, which is then kept.
+Result<std::string_view> base_in(Unpacking& kept, const PackedText& base) {
+  if (!base.compressed) return base.bytes;
+  if (!base.bytes.empty() && base.bytes == kept.packed_base) return kept.base;
+  kept.packed_base.clear();
+  SHIPLOG_TRY(kept.base, alone(kept.of_base, base));
+  kept.packed_base = base.bytes;
+  return kept.base;
+}
+
+Result<std::string_view> difference(Compressor& compressor, const PackedText& text, std::string_view base) {
+  return text.bytes.empty() ? base : compressor.decompress_against(text.bytes, base, kMostBytes);
 }
 
 /// nullopt: neither a TEXT nor a BLOB.
@@ -53,7 +66,8 @@ Result<std::string_view> text_of(Unpacking& unpacking, int count, sqlite3_value*
   if (!text->compressed) return text->bytes;
   const auto base = packed(values[1]);
   if (!base) return no_text();
-  return difference(unpacking.compressor, unpacking.of_base, *text, *base);
+  SHIPLOG_TRY(const std::string_view whole, base_in(unpacking, *base));
+  return difference(unpacking.compressor, *text, whole);
 }
 
 void unpacked(sqlite3_context* context, int count, sqlite3_value** values) {
@@ -96,7 +110,8 @@ TextUnpacker::~TextUnpacker() = default;
 Result<std::string_view> TextUnpacker::unpack(const PackedText& text, const std::optional<PackedText>& base) {
   if (!text.compressed) return text.bytes;
   if (!base) return alone(*compressor_, text);
-  return difference(*compressor_, *of_base_, text, *base);
+  SHIPLOG_TRY(const std::string_view whole, alone(*of_base_, *base));
+  return difference(*compressor_, text, whole);
 }
 
 void add_unpacked(sqlite3* database) {

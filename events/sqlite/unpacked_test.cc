@@ -63,6 +63,34 @@ TEST_F(UnpackedTest, ADifferenceComesBackWithItsBase) {
   EXPECT_EQ(unpacked({kAfter, false}, base).value(), kAfter) << "one that is not compressed needs no base";
 }
 
+TEST_F(UnpackedTest, EachDifferenceIsReadWithItsOwnBaseInAnyOrder) {
+  const std::string other = R"({"kind":"Secret","metadata":{"name":"other"},"data":{"key":"a value of some length"}})";
+  TextPacker third, fourth;
+  const PackedText base = other_.pack(kBefore), other_base = third.pack(other);
+  ASSERT_TRUE(other_base.compressed);
+  const PackedText difference = packer_.pack_against(kAfter, kBefore);
+  const PackedText other_difference = fourth.pack_against(other + " ", other);
+  for (const int which : {0, 0, 1, 0, 1, 1, 2, 0, 3, 1, 3, 1, 0, 3, 0}) {
+    switch (which) {
+      case 0:
+        EXPECT_EQ(unpacked(difference, base).value(), kAfter);
+        break;
+      case 1:
+        EXPECT_EQ(unpacked(other_difference, other_base).value(), other + " ");
+        break;
+      case 2:
+        EXPECT_EQ(unpacked(difference, {kBefore, false}).value(), kAfter) << "a base that is not compressed";
+        break;
+      default: {
+        const std::string damaged = std::string{base.bytes} + "x";  // found when the rest has been written
+        EXPECT_FALSE(unpacked(difference, {damaged, true})) << "even if the last one was intact";
+      }
+    }
+  }
+  const auto wrong = unpacked(difference, other_base);
+  EXPECT_FALSE(wrong && wrong.value() == kAfter);
+}
+
 TEST_F(UnpackedTest, WhatIsDamagedIsAnErrorOfTheStatement) {
   const std::string packed{packer_.pack(kBefore).bytes};
   for (const std::string& wrong : {packed.substr(0, packed.size() - 1), packed.substr(0, 5), std::string{},

@@ -1,6 +1,7 @@
 #include "events/state/manifest.h"
 
-#include <set>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "events/state/work.h"
@@ -8,11 +9,20 @@
 namespace shiplog {
 namespace {
 
-std::string joined_keys(const Value& map, std::initializer_list<const char*> always = {}) {
-  std::set<std::string> keys{always.begin(), always.end()};
-  for (const auto& member : map.members()) keys.emplace(member.key());
+/// Sorted, as members are. `always` are sorted, too.
+std::string joined_keys(const Value& map, std::initializer_list<std::string_view> always = {}) {
   std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "" : ",") + key;
+  const auto add = [&](std::string_view key) {
+    if (!text.empty()) text += ',';
+    text += key;
+  };
+  const auto* next = always.begin();
+  for (const auto& member : map.members()) {
+    for (; next != always.end() && *next < member.key(); ++next) add(*next);
+    if (next != always.end() && *next == member.key()) ++next;
+    add(member.key());
+  }
+  for (; next != always.end(); ++next) add(*next);
   return text;
 }
 
@@ -83,6 +93,7 @@ Value pruned(Value manifest) {
 }
 
 void record_managed_keys(Value& manifest) {
+  static_assert(std::string_view{annotation::kManagedAnnotations} < std::string_view{annotation::kManagedLabels});
   const std::string labels = joined_keys(manifest["metadata"]["labels"]);
   Value& annotations = manifest.edit("metadata").edit("annotations");
   annotations.set(annotation::kManagedLabels, labels);

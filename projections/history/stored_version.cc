@@ -4,14 +4,14 @@
 
 namespace shiplog {
 
-std::string version_columns(const std::string& alias) {
+std::string version_columns(const std::string& alias, const std::string& base) {
   std::string columns;
   for (const char* column :
        {"revision", "object", "type", "ns", "name", "operation", "offset", "event_index", "previous"}) {
     columns += alias + "." + column + ", ";
   }
   return columns + "CASE " + alias + ".crc WHEN " + store::version_table().checksum(alias) + " THEN " +
-         store::version_json(alias) + " END";
+         (base.empty() ? store::version_json(alias) : store::version_json(alias, base)) + " END";
 }
 
 Result<StoredVersion> stored_version(const sqlite::Connection& connection, const sqlite::Statement& row, int first) {

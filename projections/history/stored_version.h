@@ -21,7 +21,8 @@ struct StoredVersion {
 /// How many columns stored_version() reads.
 inline constexpr int kVersionColumns = 10;
 /// These columns, for a SELECT from `version` under this name. The JSON is NULL if the row does not match its checksum.
-std::string version_columns(const std::string& alias);
+/// `base`: the name of a version_base that is joined to it; empty: none is.
+std::string version_columns(const std::string& alias, const std::string& base = {});
 
 /// Reads and verifies a row; `first` is the index of the first of those columns.
 /// Error: kCorrupt, the row is not what was written, with the file, the revision and what to do.

@@ -100,10 +100,78 @@ TEST(VersionPacker, BasesGoWithTheLastVersionThatRefersToThem) {
   EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type})).size(), 2U);
 }
 
+// More than the packer keeps in memory, objects that take turns, and those that come back after a removal.
+TEST(VersionPacker, EveryVersionOfManyLargeObjectsIsReadAsItWasWritten) {
+  TestFleet fleet;
+  constexpr uint64_t kObjects = 130;
+  SeededRandom random{11};
+  std::map<uint64_t, std::pair<ObjectKey, std::string>> written;
+  std::map<ObjectKey, std::string> present;
+  for (int step = 0; step < 700; ++step) {
+    const uint64_t number = random_below(random, kObjects);
+    const ObjectKey key = config_map("default", "m" + std::to_string(number));
+    const auto before = present.find(key);
+    if (before != present.end() && random_below(random, 20) == 0) {
+      fleet.remove(key);
+      present.erase(before);
+      continue;
+    }
+    // Mostly a small change of what it was, sometimes another text.
+    const uint64_t which = random_below(random, 10) == 0 ? 1000 + random_below(random, 1000) : number;
+    const std::string content = text(which, 90'000) + std::to_string(step);
+    before == present.end() ? fleet.create(key, content) : fleet.update(key, content);
+    present[key] = content;
+    written[fleet.revision().value] = {key, content};
+  }
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  for (const auto& [revision, version] : written) {
+    const auto row = must(ObjectQuery{view}.get(version.first, Revision{revision}));
+    ASSERT_TRUE(row) << revision;
+    ASSERT_EQ(must(parse_json(row->json))["data"]["text"].str(), version.second) << revision;
+  }
+}
+
+// The batch that wrote the first version of an object, and with it its base, is rolled back.
+TEST(VersionPacker, ABaseThatWasRolledBackIsNotReferredTo) {
+  TestFleet fleet;
+  const std::string other = fleet.folder.file("other.db");
+  auto opened = must(Projections::open(other));
+  Projections& projections = *opened.projections;
+  const auto write = [&](const std::vector<Event>& events, State& state, int64_t offset) {
+    Entry entry;
+    entry.id = new_entry_id(fleet.random());
+    entry.time = fleet.now();
+    entry.events = events;
+    const Folded folded = fold(state, entry);
+    const FoldedEntry batch[] = {{Offset{offset}, entry, folded, TestFleet::leaf_of(entry)}};
+    return projections.apply(batch, state.meta());
+  };
+  State state;
+  must(write({ObjectCreated{{type::kNamespace, "", "default"}, object_value({type::kNamespace, "", "default"})}}, state,
+             0));
+  const std::string constant = text(1, 3000);
+  {
+    // The decision that follows in the same entry cannot be stored.
+    auto connection = must(store::open_writer(other));
+    must(
+        connection->execute("CREATE TRIGGER refused BEFORE INSERT ON entry WHEN new.offset = 1 BEGIN SELECT "
+                            "RAISE(ABORT, 'not now'); END"));
+  }
+  State attempt = state;
+  EXPECT_FALSE(write({ObjectCreated{kMap, object_value(kMap, constant)}}, attempt, 1));
+  must(must(store::open_writer(other))->execute("DROP TRIGGER refused"));
+  must(write({ObjectCreated{kMap, object_value(kMap, constant)}}, state, 2));
+  must(write({ObjectUpdated{kMap, object_value(kMap, constant + "!")}}, state, 3));
+  Reader reader = must(projections.reader());
+  const View view = must(reader.view());
+  EXPECT_EQ(must(parse_json(must(ObjectQuery{view}.get(kMap))->json))["data"]["text"].str(), constant + "!");
+}
+
 TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnother) {
-  for (const char* damage : {"DELETE FROM version_base WHERE object = ",
-                             "UPDATE version_base SET json = json || 'x' "
-                             "WHERE object = "}) {
+  for (const char* damage :
+       {"DELETE FROM version_base WHERE object = ", "UPDATE version_base SET json = json || 'x' WHERE object = ",
+        "UPDATE version_base SET crc = crc + 1 WHERE object = "}) {
     TestFleet fleet;
     fleet.create(kMap, text(1, 900));
     fleet.update(kMap, text(1, 900) + ".");
@@ -118,6 +186,10 @@ TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnot
     const auto before = ObjectQuery{view}.get(kMap, damaged);
     ASSERT_FALSE(before) << damage;
     EXPECT_EQ(before.error().code, ErrorCode::kCorrupt);
+    const auto list = ObjectQuery{view}.list({.type = kMap.type, .at = damaged});
+    ASSERT_FALSE(list) << damage;
+    EXPECT_EQ(list.error().code, ErrorCode::kCorrupt);
+    EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type})).size(), 1U);
     EXPECT_EQ(must(parse_json(must(ObjectQuery{view}.get(kMap))->json))["data"]["text"].str(), text(1, 900) + "?");
   }
 }

@@ -84,6 +84,11 @@ std::string version_json(const std::string& alias) {
          ".base AND " + version_base_table().intact("b") + "), 0) END)";
 }
 
+std::string version_json(const std::string& alias, const std::string& base) {
+  return "unpacked(" + alias + ".json, CASE WHEN " + alias + ".base = 0 OR " + base + ".id IS NULL THEN 0 WHEN " +
+         version_base_table().intact(base) + " THEN " + base + ".json END)";
+}
+
 const CheckedTable& version_table() {
   static const CheckedTable kTable{
       .name = "version",

@@ -56,6 +56,8 @@ const CheckedTable& tree_leaf_table();
 const CheckedTable& tree_node_table();
 /// The JSON of a version, for a SELECT from the table under this name.
 std::string version_json(const std::string& alias);
+/// The same, if its base is joined to it, by LEFT JOIN version_base: for many versions in one statement.
+std::string version_json(const std::string& alias, const std::string& base);
 /// All of them; those that the rows of others refer to come first.
 std::span<const CheckedTable* const> checked_tables();
 

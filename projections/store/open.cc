@@ -1,6 +1,9 @@
 #include "projections/store/open.h"
 
+#include <filesystem>
+
 #include "events/sqlite/connection.h"
+#include "events/sqlite/free_space.h"
 
 namespace shiplog::store {
 namespace {
@@ -16,8 +19,8 @@ constexpr Settings kProjection = {.kind = "projection",
                                       "the file and start again, and it is rebuilt from the journal"};
 
 // Once for the file. Rows of 1.5 KB objects waste less of a page of 8 KB than of one of 4.
+constexpr const char* kPageSize = "PRAGMA page_size = 8192;";
 constexpr const char* kWriterPragmas =
-    "PRAGMA page_size = 8192;"
     "PRAGMA journal_mode = WAL;"
     // Commits do not wait for the disk, checkpoints do: after a power cut the file is whole, though perhaps some
     // batches behind, and these are folded again from the journal. OFF could leave a damaged file that looks whole.
@@ -36,7 +39,11 @@ constexpr const char* kReaderPragmas =
 Result<std::unique_ptr<sqlite::Connection>> open_writer(const std::string& path) {
   Settings settings = kProjection;
   settings.create = true;
-  settings.pragmas = kWriterPragmas;
+  std::error_code failed;
+  // Of a file that is there this would be a write; of one that was made without it, it changes nothing.
+  const bool is_new = !std::filesystem::exists(path, failed);
+  static const std::string kNewFilePragmas = std::string{kPageSize} + sqlite::kCanShrink + kWriterPragmas;
+  settings.pragmas = is_new ? kNewFilePragmas.c_str() : kWriterPragmas;
   settings.move_wal_frames = kLongWalFrames;
   return sqlite::Connection::open(path, settings);
 }

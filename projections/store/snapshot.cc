@@ -13,6 +13,7 @@
 
 #include "events/base/crc32c.h"
 #include "events/sqlite/connection.h"
+#include "events/sqlite/free_space.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
 
@@ -143,6 +144,11 @@ Result<Checkpoint> write_snapshot(const std::string& path, const std::string& ta
   SHIPLOG_TRY(auto connection, store::open_reader(path));
   // VACUUM INTO reads in one transaction, so its output is a consistent and compact copy of the source.
   SHIPLOG_TRY(connection->execute("PRAGMA query_only = OFF"));
+  SHIPLOG_TRY(const sqlite::FileSpace space, sqlite::space_of(*connection));
+  // The copy of a file of an earlier build is one that can become smaller; of any other it is by itself.
+  if (!space.shrinks) {
+    SHIPLOG_TRY(connection->execute(sqlite::kCanShrink));
+  }
   SHIPLOG_TRY(auto copy, connection->prepare("VACUUM INTO ?"));
   copy.bind(1, unfinished);
   if (auto copied = copy.run(); !copied) {

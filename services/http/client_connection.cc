@@ -121,7 +121,6 @@ void ClientConnection::connected() {
 }
 
 void ClientConnection::carry(std::shared_ptr<ClientCall> call) {
-  timer_.cancel();
   call_ = std::move(call);
   call_->waiting_for = "the answer";
   head_given_ = false;
@@ -134,9 +133,21 @@ void ClientConnection::carry(std::shared_ptr<ClientCall> call) {
   write_on();
 }
 
+/// The timer stays armed while calls are carried: most connections rest often, and never for long.
 void ClientConnection::rest(Millis idle) {
-  timer_.arm(idle, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->close(nullptr);
+  rests_until_ = Steady::now() + std::chrono::milliseconds{idle.value};
+  if (!looks_at_ || *looks_at_ > rests_until_) look_at_rest(idle);
+}
+
+void ClientConnection::look_at_rest(Millis after) {
+  looks_at_ = Steady::now() + std::chrono::milliseconds{after.value};
+  timer_.arm(after, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->looks_at_.reset();
+    if (self->call_ != nullptr) return;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(self->rests_until_ - Steady::now());
+    left.count() > 0 ? self->look_at_rest(Millis{left.count()}) : self->close(nullptr);
   });
 }
 

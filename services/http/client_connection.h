@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,6 +105,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void answered();
   void hand_over();
   void ready();
+  void look_at_rest(Millis after);
   void lost(const Error& error);
   void close(std::shared_ptr<ClientCall> again);
 
@@ -111,7 +114,10 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   std::weak_ptr<Owner> owner_;
   bool for_stream_;
   std::unique_ptr<net::Transport> transport_;
-  net::Timer timer_;  // connecting, then resting
+  using Steady = std::chrono::steady_clock;
+  net::Timer timer_;                            // connecting, then resting
+  Steady::time_point rests_until_ = {};         // unless a call comes
+  std::optional<Steady::time_point> looks_at_;  // whether it has rested for long enough
   bool closed_ = false;
   bool used_before_ = false;
   bool reading_ = false;

@@ -83,6 +83,39 @@ TEST_F(HttpClientTest, KeepsOneConnectionForRequestsInTurn) {
   EXPECT_EQ(server->stats().requests, 20U);
 }
 
+TEST_F(HttpClientTest, ClosesAConnectionThatHasRestedForTooLong) {
+  const auto server = serve(echo);
+  HttpClient::Options options;
+  options.idle_timeout = Millis{30};
+  const auto client = client_for(tls_target(*server), options);
+  ASSERT_TRUE(ask(*client, get("/")));
+  ASSERT_TRUE(ask(*client, get("/")));
+  EXPECT_TRUE(eventually([&] { return server->stats().connections == 0; }));
+  ASSERT_TRUE(ask(*client, get("/")));
+  EXPECT_TRUE(eventually([&] { return server->stats().connections == 0; })) << "the next one, too";
+}
+
+TEST_F(HttpClientTest, KeepsAConnectionThatWorksForLongerThanItMayRest) {
+  Awaited<std::shared_ptr<ResponseWriter>> slow;
+  const auto server = serve([&](HttpRequest request, const std::shared_ptr<ResponseWriter>& writer) {
+    if (request.path == "/slow") return slow.set(writer);
+    echo(std::move(request), writer);
+  });
+  HttpClient::Options options;
+  options.max_connections = 1;
+  options.idle_timeout = Millis{50};
+  const auto client = client_for(tls_target(*server), options);
+  ASSERT_TRUE(ask(*client, get("/")));  // it rests
+  Awaited<int> answered;
+  client->request(get("/slow"), Millis{60'000},
+                  [&](const Result<HttpResponse>& answer) { answered.set(answer ? answer.value().status : 0); });
+  const auto writer = slow.get();
+  ASSERT_TRUE(writer);
+  std::this_thread::sleep_for(std::chrono::milliseconds{200});
+  (*writer)->send({200, {}, "late"});
+  EXPECT_EQ(answered.get(), 200);
+}
+
 TEST_F(HttpClientTest, NeverOpensMoreConnectionsThanAllowed) {
   const auto server = serve(echo);
   HttpClient::Options options;

@@ -9,6 +9,7 @@
 #include "events/codec/outline.h"
 #include "events/journal/embedded/sqlite_journal.h"
 #include "services/runtime/log.h"
+#include "services/runtime/metrics.h"
 
 namespace shiplog {
 namespace {
@@ -74,6 +75,30 @@ Result<std::shared_ptr<Journal>> open_kafka(KafkaJournalOptions options) {
   return std::shared_ptr<Journal>{std::move(journal)};
 }
 
+void report_shrinking(const std::string& name, SqliteJournalOptions& options) {
+  static const metrics::GaugeFamily free_bytes{
+      "shiplog_journal_free_bytes",
+      "Bytes of the journal's file that were free for what is written next when it last became smaller.",
+      {"journal"}};
+  static const metrics::GaugeFamily released_bytes{
+      "shiplog_journal_released_bytes",
+      "Bytes of the journal's file that were given back to the file system after the last trim that freed many.",
+      {"journal"}};
+  // There from the start, so that a query finds them before the first trim.
+  free_bytes.with({name}).set(0);
+  released_bytes.with({name}).set(0);
+  options.shrinking = [name](const JournalShrinking& progress) {
+    free_bytes.with({name}).set(static_cast<double>(progress.space.free_bytes()));
+    released_bytes.with({name}).set(static_cast<double>(progress.released_bytes));
+    log::info(progress.done ? "journal.shrunk" : "journal.shrinking",
+              {log::kv("journal", name), log::kv("bytes", progress.space.bytes()),
+               log::kv("free_bytes", progress.space.free_bytes()), log::kv("released_bytes", progress.released_bytes)});
+  };
+  options.shrinking_failed = [name](const Error& error) {
+    log::warn("journal.shrinking_failed", {log::kv("journal", name), log::kv("reason", error.message)});
+  };
+}
+
 Result<FleetJournals> open_files(const JournalAddress& address, const JournalOptions& options, bool upgrade) {
   if (!options.kafka.empty()) {
     return Error{ErrorCode::kInvalid, "--kafka-option is of no use with a journal that is a file"};
@@ -93,7 +118,9 @@ Result<FleetJournals> open_files(const JournalAddress& address, const JournalOpt
     log::warn("journal.head_mark_failed", {log::kv("reason", error.message)});
   };
   FleetJournals journals;
+  report_shrinking("journal", sqlite);
   SHIPLOG_TRY(auto record, open_sqlite_journal(address.sqlite_file, sqlite));
+  report_shrinking("ephemera", sqlite);
   SHIPLOG_TRY(auto ephemera, open_sqlite_journal(folder + "/ephemera.db", sqlite));
   journals.record = std::move(record);
   journals.ephemera = std::move(ephemera);

@@ -28,6 +28,8 @@ namespace shiplog {
 namespace {
 
 constexpr const char* kDraft = ".draft";
+/// Of a process without others beside it: one of so many looks goes to the lease files.
+constexpr int kLooksAlone = 10;
 
 /// The fold version that a living process has announced in this file; nullopt: it has ended, and so has the file.
 std::optional<uint32_t> announced_in(const std::string& path) {
@@ -168,6 +170,16 @@ struct FileElection::Impl {
     if (!trouble) others = std::move(now);
   }
 
+  /// No other process has announced itself. Each does so before it looks at its first lease.
+  bool alone() const {
+    std::error_code trouble;
+    for (const auto& file : std::filesystem::directory_iterator{processes(), trouble}) {
+      const std::string name = file.path().filename().string();
+      if (name != options.identity && !name.ends_with(kDraft) && announced_in(file.path().string())) return false;
+    }
+    return !trouble;
+  }
+
   void withdraw() {
     if (announced < 0) return;
     ::unlink((processes() + "/" + options.identity).c_str());
@@ -283,15 +295,26 @@ struct FileElection::Impl {
     });
   }
 
+  /// Heartbeats are for others. A process that is alone leaves most of them out, as they are writes to a disk: the
+  /// first look at another one resumes them, long before that one loses its patience. After a pause of the process
+  /// others may have come and gone.
   void run() {
+    const std::chrono::milliseconds pause{options.poll_every.value};
+    auto last = std::chrono::steady_clock::now();
+    int looks = 0;
     std::unique_lock lock{mutex};
     while (!closing) {
-      for (const auto& lease : leases) look(*lease);
-      if (!roles.empty()) {
-        renew_announcement();
-        look_for_others();
+      const auto now = std::chrono::steady_clock::now();
+      const bool paused = now - std::exchange(last, now) > pause * options.patience / 2;
+      const bool leads_all = std::ranges::all_of(leases, [](const auto& lease) { return lease->leading; });
+      if (paused || !leads_all || !alone() || ++looks % kLooksAlone == 0) {
+        for (const auto& lease : leases) look(*lease);
+        if (!roles.empty()) {
+          renew_announcement();
+          look_for_others();
+        }
       }
-      wake.wait_for(lock, std::chrono::milliseconds{options.poll_every.value}, [this] { return closing; });
+      wake.wait_for(lock, pause, [this] { return closing; });
     }
   }
 

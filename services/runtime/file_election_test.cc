@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -145,12 +147,13 @@ TEST(FileElection, AProcessThatIsFrozenOrOfAnOlderBuildSharesNoSlots) {
   const TestDirectory folder{"election"};
   SlotCandidate one{folder, "one"};
   // They keep their locks, and the file of the first is never counted up again.
-  std::ofstream{folder.file("processes/frozen")} << "6\n00000000000000000017\ndispatcher\n";
-  std::ofstream{folder.file("processes/older")} << "5";
   std::vector<int> locked;
-  for (const char* name : {"frozen", "older"}) {
-    locked.push_back(::open(folder.file("processes/" + std::string{name}).c_str(), O_RDONLY));
+  for (const auto& [name, text] : {std::pair{"frozen", "6\n00000000000000000017\ndispatcher\n"}, {"older", "5"}}) {
+    const std::string path = folder.file("processes/" + std::string{name}), draft = path + ".draft";
+    std::ofstream{draft} << text;
+    locked.push_back(::open(draft.c_str(), O_RDONLY));
     ASSERT_EQ(::flock(locked.back(), LOCK_EX | LOCK_NB), 0);
+    std::filesystem::rename(draft, path);
   }
   EXPECT_TRUE(one.comes_to_see({"frozen", "one"}));
   EXPECT_TRUE(one.comes_to_see({"one"}));
@@ -229,6 +232,47 @@ TEST(FileElection, AHolderWithoutHeartbeatsIsOfAnOlderBuildAndStays) {
   const FileElectionCandidate candidate{folder, "new"};
   std::this_thread::sleep_for(std::chrono::milliseconds{500});
   EXPECT_FALSE(candidate.leads());
+}
+
+int64_t heartbeats_in(const std::string& path) {
+  int64_t heartbeats = 0;
+  std::ifstream{path, std::ios::binary}.read(reinterpret_cast<char*>(&heartbeats), sizeof heartbeats);
+  return heartbeats;
+}
+
+TEST(FileElection, AProcessThatIsAloneWritesFewHeartbeatsAndKeepsItsLeaseWhenAnotherComes) {
+  const TestDirectory folder{"election"};
+  SlotCandidate alone{folder, "alone", 20};
+  alone.campaign("scheduler");
+  ASSERT_TRUE(alone.comes_to_lead());
+  const std::string lease = folder.file("scheduler");
+  const int64_t at_first = heartbeats_in(lease);
+  ASSERT_GT(at_first, 0);
+  const auto begun = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds{500});
+  const int64_t written = heartbeats_in(lease) - at_first;
+  // One of ten looks, which are 10 ms apart; and one after each pause of 100 ms or more, on a busy machine.
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+  EXPECT_LE(written, 2 * waited.count() / 100 + 2);
+  SlotCandidate other{folder, "other", 20};
+  other.campaign("scheduler");
+  const int64_t with_other = heartbeats_in(lease);
+  for (int tries = 0; tries < 6000 && heartbeats_in(lease) - with_other < 60; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  EXPECT_GE(heartbeats_in(lease) - with_other, 60) << "three times as many as the other one has patience for";
+  EXPECT_TRUE(alone.leads());
+  EXPECT_FALSE(other.leads());
+}
+
+TEST(FileElection, WhatAKilledProcessLeftBehindDoesNotCountAsAnother) {
+  const TestDirectory folder{"election"};
+  SlotCandidate alone{folder, "alone", 20};
+  alone.campaign("scheduler");
+  ASSERT_TRUE(alone.comes_to_lead());
+  std::ofstream{folder.file("processes/killed")} << "3\n00000000000000000001\ndispatcher\n";
+  for (int tries = 0; tries < 6000 && std::filesystem::exists(folder.file("processes/killed")); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  EXPECT_FALSE(std::filesystem::exists(folder.file("processes/killed")));
 }
 
 }  // namespace

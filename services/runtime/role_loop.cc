@@ -19,7 +19,7 @@ struct RoleLoop::Running {
   std::vector<ObjectKey> wake = {};  // used again for each change
 };
 
-/// One step of one key; void once its role has stopped.
+/// One step of one key; void once its role has stopped: it sees an empty state then, and what it appends goes nowhere.
 class RoleLoop::Step final : public Task, public std::enable_shared_from_this<RoleLoop::Step> {
  public:
   Step(RoleLoop& loop, std::shared_ptr<Running> running, ReconcileQueue::Taken taken)
@@ -29,10 +29,14 @@ class RoleLoop::Step final : public Task, public std::enable_shared_from_this<Ro
         trace_{trace_from_journal(taken_.cause.trace_id)} {}
 
   const ObjectKey& key() const override { return taken_.key; }
-  const State& state() const override { return *loop_.options_.state; }
-  UtcMillis now() const override { return loop_.options_.executor->now(); }
+  // An answer of a member may arrive when the loop is gone, and what it refers to.
+  const State& state() const override {
+    static const State kNothing;
+    return running_->running ? *loop_.options_.state : kNothing;
+  }
+  UtcMillis now() const override { return running_->running ? loop_.options_.executor->now() : UtcMillis{}; }
   const TraceContext& trace() override {
-    if (trace_.id.empty()) trace_ = new_trace(loop_.random_);
+    if (trace_.id.empty() && running_->running) trace_ = new_trace(loop_.random_);
     return trace_;
   }
   void begin_trace() override {

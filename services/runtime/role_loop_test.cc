@@ -21,10 +21,12 @@ class Sleeper final : public Role {
   void reconcile(TaskPtr task) override {
     ++*steps_;
     wake = task->waker(Millis{20});
+    if (keep != nullptr) *keep = task;
     task->done();
   }
 
   std::function<void()> wake;
+  TaskPtr* keep = nullptr;
 
  private:
   std::shared_ptr<int> steps_;
@@ -74,6 +76,29 @@ TEST_F(RoleLoopTest, ARoleThatKeepsAWakerEndsWithTheLoop) {
   wake();
   executor_.run(Millis{1'000});
   EXPECT_EQ(*steps_, 1);
+}
+
+TEST_F(RoleLoopTest, AnAnswerThatArrivesAfterTheLoopFindsNothing) {
+  Entry entry;
+  entry.events = {ObjectCreated{kKey, Value::object({{"metadata", Value::object({{"name", "a"}})}})}};
+  ASSERT_FALSE(loop_->write(std::move(entry)).refusal);
+  TaskPtr task;
+  role_->keep = &task;
+  role_->wake();
+  executor_.run(Millis{20});
+  ASSERT_FALSE(task->state().value_of(kKey).is_null());
+  loop_->stop("sleeper");
+  EXPECT_TRUE(task->state().value_of(kKey).is_null());
+  loop_.reset();
+  EXPECT_TRUE(task->state().value_of(kKey).is_null());
+  EXPECT_EQ(task->now(), UtcMillis{});
+  bool answered = false;
+  task->append_observation({{ObjectRemoved{kKey}}, {}}, [&](const Result<Revision>&) { answered = true; });
+  task->retry({ErrorCode::kUnavailable, "the member does not answer"});
+  task->waker(Millis{20})();
+  task->trace();
+  executor_.run(Millis{1'000});
+  EXPECT_FALSE(answered);
 }
 
 }  // namespace

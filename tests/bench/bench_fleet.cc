@@ -109,6 +109,10 @@ std::unique_ptr<e2e::Process> BenchFleet::start(const std::string& name, std::ve
                                       "--listen=127.0.0.1:0",  "--data-dir=" + directory_ + "/" + name,
                                       "--log-level=warn",      "--kubeconfig-out=" + kubeconfig(name)};
   command.insert(command.end(), options.begin() + 1, options.end());
+  if (separate_) {
+    const std::string others = "1-" + std::to_string(std::max(2U, std::thread::hardware_concurrency()) - 1);
+    command.insert(command.begin(), {"taskset", "--cpu-list", options.front() == "member" ? others : "0"});
+  }
   std::filesystem::remove(kubeconfig(name));
   auto process = std::make_unique<e2e::Process>(command, e2e::Environment{}, directory_ + "/" + name + ".log");
   const bool ready =

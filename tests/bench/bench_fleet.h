@@ -49,6 +49,9 @@ class BenchFleet {
   BenchFleet(std::string directory, std::string programs)
       : directory_{std::move(directory)}, programs_{std::move(programs)} {}
 
+  /// From here on control planes run on the first processor, and members on the others.
+  void separate_processors() { separate_ = true; }
+
   std::string kubeconfig(const std::string& name) const { return directory_ + "/" + name + ".kubeconfig"; }
 
   std::unique_ptr<e2e::Process> start(const std::string& name, std::vector<std::string> options, bool wait = true);
@@ -61,6 +64,7 @@ class BenchFleet {
 
  private:
   std::string directory_, programs_;
+  bool separate_ = false;
 };
 
 std::string config_map(const std::string& name, size_t bytes);

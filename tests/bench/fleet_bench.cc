@@ -1,7 +1,8 @@
 // The product under load, as real processes: mutations over HTTPS, reads and watches, propagation latency, and the
 // workload of Karmada's v1.14 report: N Deployments, N PropagationPolicies and N ConfigMaps to two members, all of them
-// in the journal when the roles start.
-//   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|reads|latency|workload] [--json=FILE]
+// in the journal when the roles start; once with all processes on all processors, and once ("separate") with the
+// control plane and the members on processors of their own.
+//   fleet_bench [--workload=500] [--seconds=5] [--only=mutations|reads|latency|workload|separate] [--json=FILE]
 //   [--directory=DIRECTORY] [--keep=yes] [--journal=kafka:BROKERS/FLEET, with --only=mutations]
 // Ends with code 1 if an object does not arrive, or if a replayed decision of the workload differs.
 
@@ -122,15 +123,32 @@ void latency(Figures& figures, BenchFleet& fleet) {
   figures.value("propagation", "under load, p99", percentile(busy, 0.99), "ms");
 }
 
+/// Seconds since `began` until the last change, which nothing has followed for a second.
+double until_settled(BenchClient& plane, Steady::time_point began) {
+  std::string revision;
+  Steady::time_point changed = Steady::now();
+  while (Steady::now() - changed < std::chrono::seconds{1}) {
+    if (Steady::now() - began > kPatience) give_up("there are changes without end");
+    const HttpResponse answer = plane.call("GET", kDeployments + "?limit=1");
+    std::string now = or_exit(parse_json(answer.body))["metadata"]["resourceVersion"].str();
+    if (now != revision) changed = Steady::now();
+    revision = std::move(now);
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  }
+  return std::chrono::duration<double>(changed - began).count();
+}
+
 size_t count_of(BenchClient& client, const std::string& list) {
   const HttpResponse answer = client.call("GET", list + "?limit=1");
   const Value page = or_exit(parse_json(answer.body));
   return page["items"].size() + static_cast<size_t>(page["metadata"]["remainingItemCount"].as_int());
 }
 
-void workload(Figures& figures, BenchFleet& fleet, size_t size) {
-  const std::string number = std::to_string(size);
-  Figures::heading(number + " of each to 2 members, from the start of the services");
+void workload(Figures& figures, BenchFleet& fleet, size_t size, bool separate) {
+  const std::string number = std::to_string(size), of = separate ? "workload, separate" : "workload";
+  Figures::heading(number + " of each to 2 members, from the start of the services" +
+                   (separate ? "; the control plane on one processor, the members on the others" : ""));
+  if (separate) fleet.separate_processors();
   auto m1 = fleet.member("m1");
   auto m2 = fleet.member("m2");
   {
@@ -151,7 +169,7 @@ void workload(Figures& figures, BenchFleet& fleet, size_t size) {
     }
     const Time start = Time::now();
     store(fleet, objects);
-    figures.rate("workload", "stored beforehand", objects.size(), Time::now().since(start));
+    figures.rate(of, "stored beforehand", objects.size(), Time::now().since(start));
     plane->terminate();
   }
   const double members_before = cpu_seconds(m1->pid()) + cpu_seconds(m2->pid());
@@ -164,22 +182,25 @@ void workload(Figures& figures, BenchFleet& fleet, size_t size) {
   const bool all = e2e::eventually([&] { return !plane->running() || (arrived(first) && arrived(second)); }, kPatience);
   const double took = std::chrono::duration<double>(Steady::now() - began).count();
   if (!all || !plane->running()) give_up("not everything arrived: " + e2e::read_file(plane->log()));
-  figures.value("workload", "until all is in both members", took, "seconds");
-  figures.value("workload", "CPU of the control plane", cpu_seconds(plane->pid()), "CPU seconds");
-  figures.value("workload", "CPU of both members", cpu_seconds(m1->pid()) + cpu_seconds(m2->pid()) - members_before,
+  figures.value(of, "until all is in both members", took, "seconds");
+  figures.value(of, "CPU of the control plane until then", cpu_seconds(plane->pid()), "CPU seconds");
+  BenchClient control_plane{fleet.kubeconfig("plane"), 1};
+  figures.value(of, "until their statuses are back, too", until_settled(control_plane, began), "seconds");
+  figures.value(of, "CPU of the control plane", cpu_seconds(plane->pid()), "CPU seconds");
+  figures.value(of, "CPU of both members", cpu_seconds(m1->pid()) + cpu_seconds(m2->pid()) - members_before,
                 "CPU seconds");
-  figures.value("workload", "peak memory of the control plane", peak_memory_mb(plane->pid()), "MB");
-  figures.value("workload", "peak memory of a member", peak_memory_mb(m1->pid()), "MB");
+  figures.value(of, "peak memory of the control plane", peak_memory_mb(plane->pid()), "MB");
+  figures.value(of, "peak memory of a member", peak_memory_mb(m1->pid()), "MB");
   plane->terminate();
   const Value replayed = fleet.replay("plane");
   const auto each = [&](const char* field) {
     return static_cast<double>(replayed[field].as_int()) / static_cast<double>(size);
   };
-  figures.value("workload", "entries in the journal", each("entries"), "of each");
-  figures.value("workload", "entries refused", each("refused"), "of each");
-  figures.value("workload", "changes of objects", each("revision"), "of each");
-  figures.value("workload", "decisions made again by replay", each("decisions"), "of each");
-  figures.value("workload", "decisions that came out differently", each("differences"), "of each");
+  figures.value(of, "entries in the journal", each("entries"), "of each");
+  figures.value(of, "entries refused", each("refused"), "of each");
+  figures.value(of, "changes of objects", each("revision"), "of each");
+  figures.value(of, "decisions made again by replay", each("decisions"), "of each");
+  figures.value(of, "decisions that came out differently", each("differences"), "of each");
 }
 
 }  // namespace
@@ -196,7 +217,7 @@ int main(int argc, char** argv) {
   if ((!journal.empty() && only != "mutations") || size == 0 || seconds <= 0 ||
       ::mkdtemp(directory.data()) == nullptr) {
     std::fprintf(stderr,
-                 "usage: fleet_bench [--workload=N] [--seconds=S] [--only=mutations|reads|latency|workload] "
+                 "usage: fleet_bench [--workload=N] [--seconds=S] [--only=mutations|reads|latency|workload|separate] "
                  "[--json=FILE] [--directory=DIRECTORY] [--journal=kafka:BROKERS/FLEET, with --only=mutations]\n");
     return 2;
   }
@@ -212,7 +233,14 @@ int main(int argc, char** argv) {
   run("mutations", [&](BenchFleet& fleet) { mutations(figures, fleet, seconds, journal); });
   run("reads", [&](BenchFleet& fleet) { reads(figures, fleet); });
   run("latency", [&](BenchFleet& fleet) { latency(figures, fleet); });
-  run("workload", [&](BenchFleet& fleet) { workload(figures, fleet, size); });
+  run("workload", [&](BenchFleet& fleet) { workload(figures, fleet, size, false); });
+  run("separate", [&](BenchFleet& fleet) {
+    if (std::thread::hardware_concurrency() < 2) {
+      std::printf("\nseparate: left out, as there is one processor\n");
+      return;
+    }
+    workload(figures, fleet, size, true);
+  });
   if (option(argc, argv, "keep") != "yes") std::filesystem::remove_all(directory);
   return 0;
 }

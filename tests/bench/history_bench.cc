@@ -19,6 +19,7 @@
 #include "events/base/random.h"
 #include "events/fold/fold.h"
 #include "events/sqlite/connection.h"
+#include "events/sqlite/free_space.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "projections/runner.h"
@@ -136,14 +137,18 @@ Value config_map(size_t number, size_t version) {
 /// Percentiles of a read that is repeated, each time of another moment and object.
 void reads(Figures& figures, const std::string& what, size_t times, const std::function<void(size_t)>& read) {
   std::vector<double> took;
+  double cpu = 0;
   for (size_t at = 0; at < times; ++at) {
     const Time start = Time::now();
     read(at);
-    took.push_back(Time::now().since(start).wall * 1000);
+    const Time spent = Time::now().since(start);
+    took.push_back(spent.wall * 1000);
+    cpu += spent.cpu * 1000;
   }
   std::ranges::sort(took);
   figures.value("history", what + ", p50", took[times / 2], "ms");
   figures.value("history", what + ", p99", took[times * 99 / 100], "ms");
+  figures.value("history", what + ", CPU on average", cpu / static_cast<double>(times), "ms");
 }
 
 void past(Figures& figures, const std::string& path, size_t changes) {
@@ -170,24 +175,34 @@ void past(Figures& figures, const std::string& path, size_t changes) {
     projecting.flush();
     figures.rate("history", "changes folded and projected", changes, Time::now().since(start));
   }
-  figures.value("history", "size of the projection", static_cast<double>(std::filesystem::file_size(path)) / 1e6, "MB");
+  {
+    const auto connection = or_exit(store::open_reader(path));
+    const sqlite::FileSpace space = or_exit(sqlite::space_of(*connection));
+    figures.value("history", "size of the projection", static_cast<double>(space.bytes()) / 1e6, "MB");
+  }
   auto reader = or_exit(Reader::open(path));
   const View view = or_exit(reader.view());
   const ObjectQuery query{view};
   SeededRandom random{2};
   const auto moment = [&] { return Revision{kNamespaces + objects + random_below(random, changes - objects)}; };
   const auto any = [&] { return static_cast<size_t>(random_below(random, objects)); };
+  std::vector<std::pair<std::string, std::string>> names;
+  for (size_t number = 0; number < objects; ++number) names.emplace_back(key_of(number).ns, key_of(number).name);
+  std::ranges::sort(names);
+  // Of all namespaces from some object on; without a limit, of one namespace.
   const auto list = [&](std::optional<Revision> at, size_t limit) {
-    ObjectList which{.type = "configmaps",
-                     .ns = "team-" + std::to_string(random_below(random, kNamespaces)),
-                     .limit = limit,
-                     .at = at};
+    ObjectList which{.type = "configmaps", .limit = limit, .at = at};
+    if (limit == 0) which.ns = "team-" + std::to_string(random_below(random, kNamespaces));
+    if (limit > 0 && limit < objects) {
+      const auto& [ns, name] = names[random_below(random, objects - limit)];
+      which.after = {ns, name};
+    }
     size_t rows = 0;
     or_exit(query.visit(which, [&](const ObjectRowView& row) {
       rows += row.json.empty() ? 0U : 1U;
       return true;
     }));
-    if (rows == 0) std::exit(1);
+    if (rows == 0 || (limit > 0 && rows != std::min(limit, objects))) std::exit(1);
   };
   reads(figures, "get, now", 2'000, [&](size_t) { or_exit(query.get(key_of(any()))); });
   reads(figures, "get, at a past moment", 2'000, [&](size_t) { or_exit(query.get(key_of(any()), moment())); });

@@ -1,186 +1,183 @@
-// What members of realistic size cost at rest: memory, processor time and what is read, and entries that are appended.
+// A fleet of many members of realistic size: how long it takes to join, what it costs at rest, how long templates take
+// to members and their status back, under load and while a tenth of the members hang, a start, and a change of process.
 // The members are simulated (shiplogd member --many), over HTTPS, in one process beside the control plane; `--plane`
 // names the folder of another build's programs, for comparison with the same members.
-//   scale_bench [--members=100] [--nodes=500] [--pods=2000] [--churn=1] [--hanging=0] [--seconds=60] [--settle=60]
-//               [--plane=DIRECTORY] [--plane-options=A,B] [--json=FILE] [--directory=DIRECTORY]
+//   scale_bench [--members=100] [--nodes=500] [--pods=2000] [--churn=1] [--seconds=60] [--settle=60]
+//               [--templates=600] [--rate=20] [--only=rest] [--plane=DIRECTORY] [--plane-options=A,B] [--json=FILE]
+//               [--directory=DIRECTORY]
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <sstream>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <unistd.h>
 
-#include "events/base/base64.h"
-#include "services/http/kubeconfig.h"
-#include "tests/bench/bench_fleet.h"
+#include "tests/bench/scale_fleet.h"
+#include "tests/bench/scale_load.h"
 
 namespace shiplog::bench {
 namespace {
 
-const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
-
 void pause(int seconds) { std::this_thread::sleep_for(std::chrono::seconds{seconds}); }
 
-/// Figures that only ever grow.
-struct Counters {
-  double plane_cpu = 0, members_cpu = 0, bytes = 0, requests = 0;
-  double entries = 0, cluster_entries = 0, journal_bytes = 0;
-  std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
-};
+struct ScaleRun {
+  Figures& figures;
+  ScaledFleet& fleet;
+  int seconds = 0, settle = 0;
+  size_t templates = 0, rate = 0;
+  double empty_mb = 0;
+  std::string phase = "";
 
-class ScaledFleet {
- public:
-  ScaledFleet(int argc, char** argv, const std::string& directory, const std::string& programs)
-      : directory_{directory},
-        members_{std::stoul(option(argc, argv, "members", "100"))},
-        hanging_{std::stoul(option(argc, argv, "hanging", "0"))},
-        simulated_{directory, programs},
-        fleet_{directory, option(argc, argv, "plane", programs)} {
-    std::vector<std::string> command = {"serve"};
-    std::istringstream words{option(argc, argv, "plane-options")};
-    for (std::string word; std::getline(words, word, ',');) command.push_back("--" + word);
-    plane_ = fleet_.start("plane", command);
-    client_ = std::make_unique<BenchClient>(fleet_.kubeconfig("plane"), 16);
-    many_ = simulated_.start(
-        "m",
-        {"member", "--name=m", "--many=" + std::to_string(members_), "--hanging=" + std::to_string(hanging_),
-         "--nodes=" + option(argc, argv, "nodes", "500"), "--pods=" + option(argc, argv, "pods", "2000"),
-         "--churn=" + option(argc, argv, "churn", "1"), "--kubeconfig-dir=" + directory + "/many"},
-        false);
-    if (!e2e::eventually([&] { return std::filesystem::exists(kubeconfig_of(members_)); }, kPatience)) {
-      give_up("the members did not start: " + e2e::read_file(many_->log()));
-    }
+  void heading(const std::string& of) {
+    phase = of;
+    Figures::heading(of);
+  }
+  void value(const std::string& what, double number, const char* unit) {
+    figures.value("scale: " + phase, what, number, unit);
+  }
+  double members() const { return static_cast<double>(fleet.members()); }
+
+  /// Of the control plane while nothing happens.
+  double cpu_of(int of_seconds) {
+    const Counters from = fleet.now();
+    pause(of_seconds);
+    const Counters to = fleet.now();
+    return (to.plane_cpu - from.plane_cpu) / to.seconds_since(from);
   }
 
-  size_t members() const { return members_; }
-  size_t answering() const { return members_ - hanging_; }
-  pid_t plane() const { return plane_->pid(); }
-  pid_t many() const { return many_->pid(); }
-
-  void join_all() {
-    for (size_t number = 1; number <= members_; ++number) {
-      const std::string name = "m" + std::to_string(number);
-      const ClientTarget target = or_exit(context_of(or_exit(read_kubeconfig({kubeconfig_of(number)})))).target;
-      const Value data =
-          Value::object({{"token", base64_encode(target.bearer_token)}, {"caBundle", base64_encode(target.ca_pem)}});
-      client_->must("POST", "/api/v1/namespaces/default/secrets",
-                    to_json(Value::object({{"apiVersion", "v1"},
-                                           {"kind", "Secret"},
-                                           {"metadata", Value::object({{"name", name}})},
-                                           {"data", data}})));
-      const Value reference = Value::object({{"namespace", "default"}, {"name", name}});
-      const Value spec = Value::object({{"syncMode", "Push"}, {"apiEndpoint", target.url}, {"secretRef", reference}});
-      client_->must("POST", kClusters,
-                    to_json(Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
-                                           {"kind", "Cluster"},
-                                           {"metadata", Value::object({{"name", name}})},
-                                           {"spec", spec}})));
-    }
-    const auto begun = std::chrono::steady_clock::now();
-    while (counted() < answering()) {
-      if (std::chrono::steady_clock::now() - begun > kPatience) give_up("waited 10 minutes for the clusters");
-      pause(1);
-    }
+  void join() {
+    pause(5);
+    empty_mb = memory_mb(fleet.plane());
+    const double without = cpu_of(std::max(5, seconds / 4));
+    const Counters before = fleet.now();
+    fleet.join_all();
+    const Counters ready = fleet.now();
+    fleet.wait_until_counted();
+    const Counters counted = fleet.now();
+    heading("to join");
+    value("memory without members", empty_mb, "MB");
+    value("processor without members", without * 1000, "ms/s");
+    value("until all are Ready", ready.seconds_since(before), "s");
+    value("until all nodes and pods are counted", counted.seconds_since(before), "s");
+    value("processor until then", counted.plane_cpu - before.plane_cpu, "s");
+    value("processor of each member", (counted.plane_cpu - before.plane_cpu) * 1000 / members(), "ms");
+    value("highest memory", peak_memory_mb(fleet.plane()), "MB");
   }
 
-  Counters now() {
-    Counters counters;
-    counters.plane_cpu = cpu_seconds(plane());
-    counters.members_cpu = cpu_seconds(many());
-    // Beside the members, and not below one of them.
-    const ClientTarget member = or_exit(context_of(or_exit(read_kubeconfig({kubeconfig_of(1)})))).target;
-    const Value stats = or_exit(parse_json(root_of(member)));
-    counters.bytes = static_cast<double>(stats["bytes"].as_int());
-    counters.requests = static_cast<double>(stats["requests"].as_int());
-    std::istringstream metrics{client_->call("GET", "/metrics").body};
-    for (std::string line; std::getline(metrics, line);) {
-      if (line.starts_with('#')) continue;
-      const double value = std::strtod(line.c_str() + line.rfind(' ') + 1, nullptr);
-      const bool record = line.find("journal=\"journal\"") != std::string::npos;
-      if (record && line.starts_with("shiplog_journal_entries_total")) {
-        counters.entries += value;
-        if (line.find("family=\"cluster\"") != std::string::npos) counters.cluster_entries += value;
-      }
-      if (record && line.starts_with("shiplog_journal_bytes_total")) counters.journal_bytes += value;
-    }
-    return counters;
+  void rest(const std::string& when) {
+    pause(settle);
+    const Counters from = fleet.now();
+    pause(seconds);
+    const Counters to = fleet.now();
+    const double took = to.seconds_since(from);
+    const double per_minute = 60 / took;
+    heading(when);
+    value("memory", memory_mb(fleet.plane()), "MB");
+    value("memory of each member", (memory_mb(fleet.plane()) - empty_mb) * 1024 / members(), "KB");
+    value("processor", (to.plane_cpu - from.plane_cpu) / took * 1000, "ms/s");
+    value("processor of each member", (to.plane_cpu - from.plane_cpu) / took * 1e6 / members(), "us/s");
+    value("read from members", (to.bytes - from.bytes) / took / 1024, "KB/s");
+    value("requests to members", (to.requests - from.requests) / took, "1/s");
+    value("entries", (to.entries - from.entries) * per_minute, "1/min");
+    value("of them about clusters", (to.cluster_entries - from.cluster_entries) * per_minute, "1/min");
+    value("journal", (to.journal_bytes - from.journal_bytes) * per_minute / 1024, "KB/min");
+    value("processor of the simulated members", (to.members_cpu - from.members_cpu) / took * 1000, "ms/s");
   }
 
- private:
-  std::string kubeconfig_of(size_t number) const {
-    return directory_ + "/many/m" + std::to_string(number) + ".kubeconfig";
+  void write_latencies(const std::vector<double>& of, const std::string& what) {
+    value(what + ", p50", percentile(of, 0.5), "ms");
+    value(what + ", p99", percentile(of, 0.99), "ms");
   }
 
-  std::string root_of(ClientTarget target) {
-    target.url = target.url.substr(0, target.url.rfind('/'));
-    if (root_ == nullptr) root_ = or_exit(HttpClient::create(std::make_shared<IoThreads>(1), target, {}));
-    HttpRequest request;
-    request.target = "/stats";
-    std::promise<Result<HttpResponse>> answer;
-    root_->request(std::move(request), Millis{30'000},
-                   [&](Result<HttpResponse> response) { answer.set_value(std::move(response)); });
-    return or_exit(answer.get_future().get()).body;
+  void load(const Targets& targets, const std::string& name, const std::string& when, size_t hanging) {
+    const Counters from = fleet.now();
+    const Latencies latencies = run_load(fleet, targets, name, templates, rate, hanging);
+    const Counters to = fleet.now();
+    heading(when);
+    write_latencies(latencies.writes, "API, write");
+    write_latencies(latencies.reads, "API, read");
+    write_latencies(latencies.to_member, "template to each member");
+    write_latencies(latencies.to_status, "template to its status (the members take 500 ms of it)");
+    value("processor", (to.plane_cpu - from.plane_cpu) / to.seconds_since(from) * 1000, "ms/s");
+    value("processor of each template", (to.plane_cpu - from.plane_cpu) * 1000 / static_cast<double>(templates), "ms");
+    value("entries of each template", (to.entries - from.entries) / static_cast<double>(templates), "");
+    value("memory", memory_mb(fleet.plane()), "MB");
+    value("highest memory", peak_memory_mb(fleet.plane()), "MB");
   }
 
-  /// Clusters that are Ready and whose nodes and pods are counted.
-  size_t counted() {
-    const Value clusters = or_exit(parse_json(client_->call("GET", kClusters).body));
-    return static_cast<size_t>(std::ranges::count_if(clusters["items"].items(), [](const Value& cluster) {
-      return cluster["status"]["resourceSummary"]["allocated"].is_object();
-    }));
+  /// From `begun` until the process that serves now has done one thing for members of all slots, and has read all.
+  void figures_of_begin(const Targets& targets, const std::string& name, std::chrono::steady_clock::time_point begun) {
+    const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
+    value("until it serves", since(), "s");
+    run_load(fleet, targets, name, targets.groups(), 1'000, 0);
+    value("until templates have reached " + std::to_string(targets.all().size()) + " members and their status is back",
+          since(), "s");
+    while (fleet.answered() < fleet.members()) pause(1);
+    value("until all members have been read", since(), "s");
+    value("highest memory", peak_memory_mb(fleet.plane()), "MB");
   }
-
-  const std::string directory_;
-  const size_t members_, hanging_;
-  BenchFleet simulated_, fleet_;
-  std::unique_ptr<e2e::Process> plane_, many_;
-  std::unique_ptr<BenchClient> client_;
-  std::shared_ptr<HttpClient> root_;
 };
 
 int run(int argc, char** argv) {
-  Figures figures{option(argc, argv, "json")};
-  const int seconds = std::stoi(option(argc, argv, "seconds", "60"));
-  const int settle = std::stoi(option(argc, argv, "settle", "60"));
+  const auto text = [&](const char* name, const char* fallback) { return option(argc, argv, name, fallback); };
+  const auto number = [&](const char* name, const char* fallback) { return std::stoul(text(name, fallback)); };
   char folder[] = "/tmp/scale-bench-XXXXXX";
-  const std::string directory = option(argc, argv, "directory", ::mkdtemp(folder));
+  const std::string given = text("directory", "");
+  const std::string directory = given.empty() ? ::mkdtemp(folder) : given;
   std::filesystem::create_directories(directory);
-  ScaledFleet fleet{argc, argv, directory, std::filesystem::canonical("/proc/self/exe").parent_path().string()};
-  const double empty_mb = memory_mb(fleet.plane());
+  const std::string programs = std::filesystem::canonical("/proc/self/exe").parent_path().string();
+  ScaleOptions options{.members = number("members", "100"),
+                       .nodes = number("nodes", "500"),
+                       .pods = number("pods", "2000"),
+                       .churn = text("churn", "1"),
+                       .programs = programs,
+                       .plane_programs = option(argc, argv, "plane", programs),
+                       .plane_options = {}};
+  std::istringstream words{text("plane-options", "")};
+  for (std::string word; std::getline(words, word, ',');) options.plane_options.push_back("--" + word);
+  {
+    Figures figures{text("json", "")};
+    ScaledFleet fleet{directory, options};
+    ScaleRun run{.figures = figures,
+                 .fleet = fleet,
+                 .seconds = static_cast<int>(number("seconds", "60")),
+                 .settle = static_cast<int>(number("settle", "60")),
+                 .templates = number("templates", "600"),
+                 .rate = number("rate", "20")};
+    Figures::heading(std::to_string(options.members) + " members of " + std::to_string(options.nodes) + " nodes and " +
+                     std::to_string(options.pods) + " pods, of each of which " + options.churn +
+                     " is replaced per second");
+    run.join();
+    run.rest("at rest");
+    if (text("only", "") == "rest") return 0;
+    const Latencies alone = sample_api(fleet, "alone", 10);
+    run.write_latencies(alone.writes, "API, write");
+    run.write_latencies(alone.reads, "API, read");
 
-  const Counters before = fleet.now();
-  fleet.join_all();
-  const Counters ready = fleet.now();
-  pause(settle);
-  const Counters from = fleet.now();
-  pause(seconds);
-  const Counters to = fleet.now();
+    const Targets targets{options.members};
+    targets.create_policies(fleet.client());
+    const std::string load =
+        std::to_string(run.rate) + " templates a second, each to " + std::to_string(Targets::kCopies) + " members";
+    run.load(targets, "load", load, 0);
+    run.rest("at rest, with " + std::to_string(run.templates) + " templates");
+    const size_t hanging = options.members / 10;
+    fleet.hang(hanging);
+    run.load(targets, "hanging", "the same, while the last " + std::to_string(hanging) + " members do not answer",
+             hanging);
+    fleet.hang(0);
 
-  const auto count = static_cast<double>(fleet.members());
-  const double took = std::chrono::duration<double>(to.at - from.at).count();
-  Figures::heading(std::to_string(fleet.members()) + " members of " + option(argc, argv, "nodes", "500") +
-                   " nodes and " + option(argc, argv, "pods", "2000") + " pods, of each of which " +
-                   option(argc, argv, "churn", "1") + " is replaced per second; " + option(argc, argv, "hanging", "0") +
-                   " of the members do not answer");
-  figures.value("scale", "until all are counted", std::chrono::duration<double>(ready.at - before.at).count(), "s");
-  figures.value("scale", "processor of the control plane until then", ready.plane_cpu - before.plane_cpu, "s");
-  Figures::heading("then, at rest");
-  figures.value("scale", "memory of the control plane", memory_mb(fleet.plane()), "MB");
-  figures.value("scale", "its highest", peak_memory_mb(fleet.plane()), "MB");
-  figures.value("scale", "memory of each member", (memory_mb(fleet.plane()) - empty_mb) * 1024 / count, "KB");
-  figures.value("scale", "processor", (to.plane_cpu - from.plane_cpu) / took * 1000, "ms/s");
-  figures.value("scale", "processor of each member", (to.plane_cpu - from.plane_cpu) / took * 1e6 / count, "us/s");
-  figures.value("scale", "read from members", (to.bytes - from.bytes) / took / 1024, "KB/s");
-  figures.value("scale", "requests to members", (to.requests - from.requests) / took, "1/s");
-  figures.value("scale", "entries", (to.entries - from.entries) / took * 60, "1/min");
-  figures.value("scale", "of them about clusters", (to.cluster_entries - from.cluster_entries) / took * 60, "1/min");
-  figures.value("scale", "journal", (to.journal_bytes - from.journal_bytes) / took * 60 / 1024, "KB/min");
-  figures.value("scale", "processor of the simulated members", (to.members_cpu - from.members_cpu) / took * 1000,
-                "ms/s");
+    run.heading("a start");
+    auto begun = std::chrono::steady_clock::now();
+    fleet.restart();
+    run.figures_of_begin(targets, "start", begun);
+    run.heading("another process takes over");
+    fleet.take_over();
+    begun = std::chrono::steady_clock::now();
+    run.figures_of_begin(targets, "taken", begun);
+  }
+  if (given.empty()) std::filesystem::remove_all(directory);
   return 0;
 }
 

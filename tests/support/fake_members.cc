@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "events/base/check.h"
+#include "events/base/hash.h"
+#include "events/base/json.h"
 #include "events/kinds/kinds.h"
 #include "events/state/object.h"
+#include "services/api/patch/patch.h"
 
 namespace shiplog::testing {
 namespace {
@@ -34,15 +38,13 @@ std::vector<std::string> split(std::string_view text, char by) {
   return parts;
 }
 
-bool selected(const Value& object, const std::string& selector) {
-  for (const std::string& term : split(selector, ',')) {
-    const size_t equals = term.find('=');
-    const Value* value = object["metadata"]["labels"].find(term.substr(0, equals));
-    if (value == nullptr) return false;
-    if (equals == std::string::npos) continue;
-    if (value->as_string() != std::string_view{term}.substr(term.find_last_of('=') + 1)) return false;
-  }
-  return true;
+bool is_about_objects(std::string_view path) {
+  const std::vector<std::string> segments = split(path.substr(0, path.find('?')), '/');
+  return segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
+}
+
+bool selected(const Value& object, const api::ParsedLabelSelector& selector) {
+  return selector.matches(object["metadata"]["labels"]);
 }
 
 MemberResponse status(int code, const std::string& reason, const std::string& message) {
@@ -61,18 +63,6 @@ int64_t number(std::string_view text) {
 }
 
 bool on_members(const Kind& kind) { return !kind.group.ends_with("karmada.io"); }
-
-Value merged(Value target, const Value& patch) {
-  if (!patch.is_object()) return patch;
-  for (const auto& member : patch.members()) {
-    if (member.value.is_null()) {
-      target.erase(member.key());
-    } else {
-      target.set(member.key(), merged(target[member.key()], member.value));
-    }
-  }
-  return target;
-}
 
 bool spec_differs(const Value& before, const Value& after) {
   Value a = before;
@@ -217,12 +207,12 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
   if (segments[0] == "readyz") ++probed;
   if (segments[0] == "readyz" || segments[0] == "healthz") return {readyz, readyz == 200 ? "ok" : "not ok"};
   if (segments[0] == "version") {
-    return {200, Value::object({{"major", "1"}, {"minor", "34"}, {"gitVersion", "v1.34.0"}})};
+    return {200, Value::object({{"major", "1"}, {"minor", "34"}, {"gitVersion", git_version}})};
   }
   const size_t head = segments[0] == "api" ? 2 : 3;
   if (segments.size() <= head) {
     if (undiscovered.contains(request.path)) return status(503, "ServiceUnavailable", "the server is overloaded");
-    return discover(segments);
+    return discover(request, segments);
   }
   if (refuse != 0) return status(refuse, "Refused", "the member refuses on purpose");
 
@@ -257,37 +247,95 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
   if (request.method == "GET") return {200, present};
   if (request.method == "PUT") return replace(target, request.body);
   if (request.method == "PATCH" && request.content_type == "application/merge-patch+json") {
-    return replace(target, merged(present, request.body));
+    auto merged = api::apply_merge_patch(present, request.body);
+    if (!merged) return status(400, "BadRequest", merged.error().message);
+    return replace(target, std::move(merged).value());
   }
   if (request.method == "DELETE") return remove(target, request.body);
   return status(405, "MethodNotAllowed", request.method + " is not supported");
 }
 
-MemberResponse FakeMember::discover(const std::vector<std::string>& segments) const {
+/// As a server and the adapter of members answer together.
+MemberResponse FakeMember::discover(const MemberRequest& request, const std::vector<std::string>& segments) const {
+  const bool root = segments.size() == 1;
+  const bool aggregates = root && request.accept.find("as=APIGroupDiscoveryList") != std::string::npos;
+  if (aggregates && discovery == Discovery::kRefused) {
+    return status(406, "NotAcceptable", "only the following media types are accepted: application/json");
+  }
+  const bool is_aggregated = aggregates && discovery == Discovery::kAggregated;
+  Value body = is_aggregated ? aggregated(segments[0] == "api") : plain(segments);
+  if (body.is_null()) return status(404, "NotFound", "the server could not find the requested resource");
+  if (!request.known) return {200, std::move(body)};
+  Edition edition{"", siphash128(to_json(body))};
+  if (etags && is_aggregated) edition.etag = etag_stays ? "\"same\"" : '"' + to_string(edition.digest) + '"';
+  const bool same = !edition.etag.empty() && edition.etag == request.known->etag;
+  if (same) return {304, {}, *request.known};
+  if (edition.digest == request.known->digest) return {304, {}, std::move(edition)};
+  return {200, std::move(body), std::move(edition)};
+}
+
+Value FakeMember::aggregated(bool core) const {
+  std::map<std::string, std::map<std::string, Value>> groups;  // versions, by group and their name
+  for (const auto& kind : Kinds::compiled().all()) {
+    if (!on_members(*kind) || unserved.contains(kind->type()) || kind->group.empty() != core) continue;
+    Value& version = groups[kind->group][kind->version];
+    const bool stale = undiscovered.contains((core ? "/api/" : "/apis/") + kind->api_version());
+    if (version.is_null()) {
+      version = Value::object({{"version", kind->version}, {"freshness", stale ? "Stale" : "Current"}});
+      version.set("resources", Value::array());
+    }
+    const Value answers = Value::object({{"group", kind->group}, {"version", kind->version}, {"kind", kind->kind}});
+    Value resource = Value::object({{"resource", kind->plural},
+                                    {"responseKind", answers},
+                                    {"scope", kind->namespaced ? "Namespaced" : "Cluster"}});
+    if (kind->has_status) {
+      resource.set("subresources",
+                   Value::array({Value::object({{"subresource", "status"}, {"responseKind", answers}})}));
+    }
+    version.edit("resources").push_back(std::move(resource));
+  }
+  Value items = Value::array();
+  for (auto& [group, versions] : groups) {
+    Value item = Value::object({{"metadata", core ? Value::object() : Value::object({{"name", group}})}});
+    item.set("versions", Value::array());
+    for (auto& [name, version] : versions) item.edit("versions").push_back(std::move(version));
+    items.push_back(std::move(item));
+  }
+  return Value::object({{"kind", "APIGroupDiscoveryList"},
+                        {"apiVersion", "apidiscovery.k8s.io/v2"},
+                        {"metadata", Value::object()},
+                        {"items", items}});
+}
+
+/// Null: there is nothing at this path.
+Value FakeMember::plain(const std::vector<std::string>& segments) const {
   if (segments == std::vector<std::string>{"api"}) {
-    return {200, Value::object({{"kind", "APIVersions"}, {"versions", Value::array({"v1"})}})};
+    return Value::object({{"kind", "APIVersions"}, {"versions", Value::array({"v1"})}});
   }
   const bool core = segments[0] == "api";
-  Value groups = Value::array();
+  std::map<std::string, std::set<std::string>> versions;  // by group
   Value resources = Value::array();
   const std::string wanted = core ? "v1" : segments.size() > 2 ? segments[1] + "/" + segments[2] : "";
   for (const auto& kind : Kinds::compiled().all()) {
     if (!on_members(*kind) || unserved.contains(kind->type())) continue;
-    if (kind->api_version() == wanted) {
-      resources.push_back(Value::object(
-          {{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced}, {"singularName", ""}}));
-      if (kind->has_status)
-        resources.push_back(Value::object({{"name", kind->plural + "/status"}, {"kind", kind->kind}}));
-    }
-    const auto known = std::ranges::any_of(
-        groups.items(), [&](const Value& group) { return group["name"].as_string() == kind->group; });
-    if (kind->group.empty() || known) continue;
-    const Value version = Value::object({{"groupVersion", kind->api_version()}, {"version", kind->version}});
-    groups.push_back(Value::object({{"name", kind->group}, {"versions", Value::array({version})}}));
+    if (!kind->group.empty()) versions[kind->group].insert(kind->version);
+    if (kind->api_version() != wanted) continue;
+    resources.push_back(Value::object(
+        {{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced}, {"singularName", ""}}));
+    if (kind->has_status)
+      resources.push_back(Value::object({{"name", kind->plural + "/status"}, {"kind", kind->kind}}));
   }
-  if (segments.size() == 1) return {200, Value::object({{"kind", "APIGroupList"}, {"groups", groups}})};
-  if (resources.size() == 0) return status(404, "NotFound", "the server could not find the requested resource");
-  return {200, Value::object({{"kind", "APIResourceList"}, {"groupVersion", wanted}, {"resources", resources}})};
+  Value groups = Value::array();
+  for (const auto& [group, names] : versions) {
+    Value list = Value::array();
+    for (const std::string& version : names) {
+      list.push_back(Value::object({{"groupVersion", group + "/" + version}, {"version", version}}));
+    }
+    groups.push_back(Value::object({{"name", group}, {"versions", list}}));
+  }
+  if (segments.size() == 1) return Value::object({{"kind", "APIGroupList"}, {"groups", groups}});
+  if (resources.size() == 0) return {};
+  return Value::object({{"kind", "APIResourceList"}, {"groupVersion", wanted}, {"resources", resources}});
 }
 
 MemberResponse FakeMember::list(const Target& target) const {
@@ -296,20 +344,24 @@ MemberResponse FakeMember::list(const Target& target) const {
     return at == target.query.end() ? std::string{} : at->second;
   };
   const int64_t limit = number(option("limit"));
-  int64_t skip = number(option("continue"));
-  int64_t taken = 0;
-  const int64_t first = skip;
+  const auto selector = api::parse_label_selector(option("labelSelector"));
+  if (!selector) return status(400, "BadRequest", selector.error().message);
+  const std::string token = option("continue");
+  const auto after = token.empty() ? api::ContinueToken{} : api::parse_continue_token(token);
+  if (!after) return status(400, "BadRequest", after.error().message);
   Value items = Value::array();
   Value metadata = Value::object({{"resourceVersion", std::to_string(revision_)}});
-  for (const auto& [key, object] : objects_) {
-    if (key.type != target.kind->type() || (!target.ns.empty() && key.ns != target.ns)) continue;
-    if (!selected(object, option("labelSelector")) || skip-- > 0) continue;
-    if (limit > 0 && taken == limit) {
-      metadata.set("continue", std::to_string(first + taken));
+  const ObjectKey* last = nullptr;
+  const ObjectKey begin{target.kind->type(), after.value().ns, after.value().name};
+  for (auto at = objects_.upper_bound(begin); at != objects_.end() && at->first.type == begin.type; ++at) {
+    const auto& [key, object] = *at;
+    if ((!target.ns.empty() && key.ns != target.ns) || !selected(object, selector.value())) continue;
+    if (limit > 0 && static_cast<int64_t>(items.size()) == limit) {
+      metadata.set("continue", api::encode({Revision{static_cast<uint64_t>(revision_)}, last->ns, last->name}));
       break;
     }
     items.push_back(object);
-    ++taken;
+    last = &key;
   }
   return {200, Value::object({{"kind", target.kind->list_kind},
                               {"apiVersion", target.kind->api_version()},
@@ -430,10 +482,7 @@ void FakeMembers::request(const std::string& cluster, MemberRequest request,
     });
     return;
   }
-  const std::vector<std::string> segments =
-      split(std::string_view{request.path}.substr(0, request.path.find('?')), '/');
-  const bool about_objects = segments.size() > 2 && segments.size() > (segments[0] == "api" ? 2U : 3U);
-  if (about_objects) log.push_back(cluster + " " + request.method + " " + request.path);
+  if (is_about_objects(request.path)) log.push_back(cluster + " " + request.method + " " + request.path);
   if (at->second->hangs) {
     schedule_(request.timeout, [cluster, done] {
       done(Error{ErrorCode::kTimeout, "cluster " + cluster + ": no answer in time"});
@@ -451,7 +500,11 @@ void FakeMembers::request(const std::string& cluster, MemberRequest request,
       });
       return;
     }
-    schedule_(half, [done, response = member->handle(request)] { done(response); });
+    auto response = member->handle(request);
+    if (request.path.starts_with("/api") && !is_about_objects(request.path)) {
+      discovered.push_back(cluster + " " + request.path + " " + std::to_string(response.status));
+    }
+    schedule_(half, [done, response = std::move(response)] { done(response); });
   });
 }
 
@@ -482,7 +535,11 @@ std::unique_ptr<MemberWatch> FakeMembers::watch(const std::string& cluster, std:
   }
   int64_t since = 0;
   for (const std::string& pair : halves.size() > 1 ? split(halves[1], '&') : std::vector<std::string>{}) {
-    if (pair.starts_with("labelSelector=")) watcher->selector = percent_decoded(std::string_view{pair}.substr(14));
+    if (pair.starts_with("labelSelector=")) {
+      auto selector = api::parse_label_selector(percent_decoded(std::string_view{pair}.substr(14)));
+      SHIPLOG_CHECK(selector.has_value(), "services select with what a server accepts");
+      watcher->selector = std::move(selector).value();
+    }
     if (pair.starts_with("resourceVersion=")) since = number(std::string_view{pair}.substr(16));
   }
   watcher->type = kind->type();

@@ -14,6 +14,7 @@
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "services/adapters/members/members.h"
+#include "services/api/selector/selector.h"
 
 namespace shiplog::testing {
 
@@ -31,12 +32,18 @@ class FakeMember {
   int refuse = 0;                      ///< every request to an object is answered with this status; 0: none
   Millis latency = {1};                ///< of every answer and watch event
   std::set<std::string> unserved;      ///< types that this cluster does not know
-  std::set<std::string> undiscovered;  ///< paths of discovery that are answered with 503
+  std::set<std::string> undiscovered;  ///< paths of discovery that are answered with 503, or whose versions are stale
+  /// How discovery answers a client that can read the aggregated form.
+  enum class Discovery { kAggregated, kPlain, kRefused };
+  Discovery discovery = Discovery::kAggregated;
+  bool etags = true;        ///< it states them, and answers 304
+  bool etag_stays = false;  ///< and they are always the same
   /// Workloads become ready this long after each change of them; not set: they stay as they are.
   std::optional<Millis> ready_after;
   /// May change an object before it is stored, as defaulting does.
   std::function<void(Value& object)> on_write;
   int readyz = 200;
+  std::string git_version = "v1.34.0";
   int probed = 0;                   ///< reads of readyz so far
   bool hangs = false;               ///< takes requests, and never answers
   bool mute = false;                ///< watches go on, but nothing is sent any more: the stream is dead
@@ -58,14 +65,17 @@ class FakeMember {
   friend class FakeMembers;
   struct Target;
   struct Watcher {
-    std::string type, ns, selector;
+    std::string type, ns;
+    api::ParsedLabelSelector selector;
     std::function<void(const Value&)> on_event;
     std::function<void(Result<void>)> on_end;
     std::deque<Value> on_its_way;  // in order: it is one stream, however long each message takes
     bool ended = false;
   };
 
-  MemberResponse discover(const std::vector<std::string>& segments) const;
+  MemberResponse discover(const MemberRequest& request, const std::vector<std::string>& segments) const;
+  Value aggregated(bool core) const;
+  Value plain(const std::vector<std::string>& segments) const;
   MemberResponse list(const Target& target) const;
   MemberResponse create(const Target& target, Value object);
   MemberResponse replace(const Target& target, Value object);
@@ -110,6 +120,8 @@ class FakeMembers final : public Members {
   /// "m1 POST /api/v1/namespaces/default/configmaps", in order of arrival, without reads of health and discovery.
   std::vector<std::string> log;
   size_t count(const std::string& part) const;
+  /// "m1 /apis 304": what was answered to reads of discovery.
+  std::vector<std::string> discovered;
 
   void request(const std::string& cluster, MemberRequest request,
                std::function<void(Result<MemberResponse>)> done) override;

@@ -136,7 +136,8 @@ Result<void> build(const std::string& path, int64_t first) {
   sqlite::Connection::Settings settings = kJournal;
   settings.busy_timeout = Millis{0};
   SHIPLOG_TRY(const auto connection, sqlite::Connection::open(path, settings));
-  SHIPLOG_TRY(connection->execute("PRAGMA page_size=4096; PRAGMA application_id=" + std::to_string(kApplicationId) +
+  SHIPLOG_TRY(connection->execute("PRAGMA page_size=4096; " + std::string{sqlite::kCanShrink} +
+                                  "PRAGMA application_id=" + std::to_string(kApplicationId) +
                                   "; PRAGMA user_version=" + std::to_string(kFormat) + ";"));
   SHIPLOG_TRY(connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
@@ -443,6 +444,21 @@ Result<bool> FileWriter::trim_some(int64_t before, std::chrono::milliseconds tur
   SHIPLOG_TRY(commit(transaction));
   return more;
 }
+
+Result<sqlite::FileSpace> FileWriter::space() { return sqlite::space_of(*connection_); }
+
+Result<sqlite::FileSpace> FileWriter::release_some(int64_t keep) {
+  {
+    SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
+    SHIPLOG_TRY(check_in_place());
+    SHIPLOG_TRY(sqlite::release_pages(*connection_, keep, kReleaseTurn));
+    SHIPLOG_TRY(commit(transaction));
+  }
+  connection_->committed();
+  return space();
+}
+
+Result<void> FileWriter::shrink_file() { return sqlite::move_wal(*connection_); }
 
 void FileWriter::committed() { connection_->committed(); }
 

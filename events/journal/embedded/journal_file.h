@@ -15,6 +15,7 @@
 #include "events/compression/compression.h"
 #include "events/journal/journal.h"
 #include "events/sqlite/connection.h"
+#include "events/sqlite/free_space.h"
 
 namespace shiplog::embedded {
 
@@ -76,7 +77,7 @@ class FileReader {
 /// Adds and deletes records. Threads: one at a time.
 class FileWriter {
  public:
-  static constexpr std::chrono::milliseconds kTrimTurn{10};
+  static constexpr std::chrono::milliseconds kTrimTurn{10}, kReleaseTurn{4};
   /// With `compress`, which needs a file of the present format, records are stored compressed.
   /// While the writer waits for another process to finish writing, and that process is stopped, it is killed
   /// (FrozenWriter), and `killed` called.
@@ -92,6 +93,14 @@ class FileWriter {
 
   /// Deletes records before `before`, for at most about `turn`. Returns true if more remain: call again.
   Result<bool> trim_some(int64_t before, std::chrono::milliseconds turn = kTrimTurn);
+
+  /// How much of the file is in use.
+  Result<sqlite::FileSpace> space();
+  /// Gives free pages back to the file system until `keep` are free, for at most about kReleaseTurn. Records do not
+  /// change: their pages move. Returns what is left.
+  Result<sqlite::FileSpace> release_some(int64_t keep);
+  /// Has the file on the disk become as small as its content.
+  Result<void> shrink_file();
 
   /// Call this after the stored entries were acknowledged: may sync the file.
   void committed();

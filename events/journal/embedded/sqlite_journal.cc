@@ -1,6 +1,7 @@
 #include "events/journal/embedded/sqlite_journal.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -38,6 +39,18 @@ struct Pending {
   std::string bytes;
   Journal::Appended done;
   std::optional<Error> refused;
+};
+
+// Between two steps in which free pages are given back, so that appends have most of the writer's time.
+constexpr std::chrono::milliseconds kReleasePause{20};
+constexpr std::chrono::seconds kReportEvery{10};
+
+/// Of a file that becomes smaller.
+struct Releasing {
+  int64_t keep = 0;  ///< free pages
+  int64_t bytes_before = 0;
+  int move_tries = 50;  // at the end, for the write-ahead log to be moved into the file
+  std::chrono::steady_clock::time_point next, reported;
 };
 
 struct PendingTrim {
@@ -141,20 +154,26 @@ class SqliteJournal final : public Journal {
  private:
   bool on_writer_thread() const { return std::this_thread::get_id() == writer_thread_.get_id(); }
 
-  // The writer's thread: appends and trims alternate.
+  // The writer's thread: appends and trims alternate, and between them the file becomes smaller.
   void write() {
     while (true) {
       std::vector<Pending> group;
       PendingTrim* trim = nullptr;
       {
         std::unique_lock lock(mutex_);
-        work_.wait(lock, [this] { return closing_ || !queue_.empty() || !trims_.empty(); });
-        if (queue_.empty() && trims_.empty()) return;
+        const auto due = [this] { return closing_ || !queue_.empty() || !trims_.empty(); };
+        if (releasing_) {
+          work_.wait_until(lock, releasing_->next, due);
+        } else {
+          work_.wait(lock, due);
+        }
+        if (closing_ && queue_.empty() && trims_.empty()) return;
         group = take_group();
         if (!trims_.empty()) trim = &trims_.front();  // the address is stable: a deque grows only at its end
       }
       if (!group.empty()) store(group);
       if (trim != nullptr) work_on(*trim);
+      if (releasing_ && std::chrono::steady_clock::now() >= releasing_->next) release();
     }
   }
 
@@ -226,11 +245,43 @@ class SqliteJournal final : public Journal {
       const std::lock_guard lock(mutex_);
       trims_.pop_front();
     }
+    if (more) begin_to_release();
     if (more) {
       done.set_value(ok());
     } else {
       done.set_value(more.error());
     }
+  }
+
+  void begin_to_release() {
+    const auto space = writer_.value().space();
+    if (!space || !space.value().shrinks || !sqlite::has_surplus(space.value())) return;
+    const auto now = std::chrono::steady_clock::now();
+    releasing_ = Releasing{.keep = sqlite::pages_to_keep(space.value()),
+                           .bytes_before = space.value().bytes(),
+                           .next = now,
+                           .reported = now};
+    if (options_.shrinking) options_.shrinking({space.value(), 0, false});
+  }
+
+  void release() {
+    const auto before = writer_.value().space();
+    const auto left = writer_.value().release_some(releasing_->keep);
+    if (!left) {
+      if (options_.shrinking_failed) options_.shrinking_failed(left.error());
+      releasing_.reset();
+      return;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    JournalShrinking progress{left.value(), releasing_->bytes_before - left.value().bytes(), false};
+    // Appends may use free pages as fast as they are given back.
+    progress.done = left.value().free <= releasing_->keep || (before && left.value().pages >= before.value().pages);
+    if (progress.done && !writer_.value().shrink_file() && --releasing_->move_tries > 0) progress.done = false;
+    const bool tell = progress.done || now - releasing_->reported >= kReportEvery;
+    if (tell) releasing_->reported = now;
+    releasing_->next = now + kReleasePause;
+    if (progress.done) releasing_.reset();
+    if (tell && options_.shrinking) options_.shrinking(progress);
   }
 
   // The caller holds reader_mutex_.
@@ -256,9 +307,10 @@ class SqliteJournal final : public Journal {
   bool closing_ = false;
 
   const embedded::FileIdentity file_ = embedded::identity_of(path_);
-  Result<FileWriter> writer_;  // the writer thread's
-  HeadMark mark_;              // the writer thread's
-  bool mark_failed_ = false;   // the same
+  Result<FileWriter> writer_;           // the writer thread's
+  HeadMark mark_;                       // the writer thread's
+  bool mark_failed_ = false;            // the same
+  std::optional<Releasing> releasing_;  // the same
   const std::optional<Error> end_;
   std::shared_ptr<Published> published_ = std::make_shared<Published>();
 

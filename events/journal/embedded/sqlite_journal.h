@@ -7,8 +7,16 @@
 #include <sys/types.h>
 
 #include "events/journal/journal.h"
+#include "events/sqlite/free_space.h"
 
 namespace shiplog {
+
+/// A journal file that becomes smaller after a trim.
+struct JournalShrinking {
+  sqlite::FileSpace space;     ///< what is left
+  int64_t released_bytes = 0;  ///< so far
+  bool done = false;
+};
 
 struct SqliteJournalOptions {
   /// Creates the file if it does not exist. Its directory must exist.
@@ -28,6 +36,10 @@ struct SqliteJournalOptions {
   /// Called on the journal's thread when the "-head" file cannot be written any more. What was appended is on disk all
   /// the same.
   std::function<void(const Error&)> head_mark_failed = {};
+  /// Called on the journal's thread when the file begins to become smaller, some times while it does, and at its end.
+  std::function<void(const JournalShrinking&)> shrinking = {};
+  /// The same, when it cannot; the next trim tries again.
+  std::function<void(const Error&)> shrinking_failed = {};
 };
 
 /// The embedded journal: one SQLite file (with its "-wal" and "-shm" files), which any number of processes on one
@@ -39,6 +51,9 @@ struct SqliteJournalOptions {
 /// A damaged file still opens if its head is intact: tails deliver everything before the damage and then kCorrupt with
 /// the offset. If the end of the file is damaged, or the file is shorter than what was acknowledged (as recorded in the
 /// "-head" file), head() and appends fail with kCorrupt: continuing would hide the loss.
+///
+/// After a trim the file becomes smaller, in steps of some milliseconds between appends, until about an eighth of it is
+/// free. A file that an older build has made keeps its size.
 ///
 /// Threads: one that writes and calls `done`; one that watches for appends by other processes, from the first tail()
 /// on. A journal must not be destroyed from one of its own acknowledgements. The destructor stores and acknowledges all

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "events/base/random.h"
 #include "events/journal/embedded/sqlite_journal.h"
 #include "tests/journal_contract/append_and_wait.h"
 #include "tests/support/test_directory.h"
@@ -65,6 +66,8 @@ extern "C" int fsync(int fd) { return sync_or_fail(fd, "fsync"); }
 namespace shiplog {
 namespace {
 
+using Strings = std::vector<std::string>;
+
 class SqliteJournalFaults : public testing::Test {
  protected:
   void TearDown() override {
@@ -89,12 +92,11 @@ class SqliteJournalFaults : public testing::Test {
     return stored(*open_sqlite_journal(copy).value());
   }
 
+  bool failed_once_ = false;
   TestDirectory directory_{"journal"};
   const std::string path_ = directory_.file("journal.db");
   std::unique_ptr<Journal> journal_ = std::move(open_sqlite_journal(path_)).value();
 };
-
-using Strings = std::vector<std::string>;
 
 TEST_F(SqliteJournalFaults, OnAFullDiskCertainlyNothingIsStoredAndLaterAppendsGoOn) {
   ASSERT_TRUE(append_and_wait(*journal_, "before").has_value());
@@ -107,6 +109,42 @@ TEST_F(SqliteJournalFaults, OnAFullDiskCertainlyNothingIsStoredAndLaterAppendsGo
   wal_write_error = 0;
   EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{1});
   EXPECT_EQ(stored(*journal_), (Strings{"before", "after"}));
+}
+
+// The disk fills up while the file becomes smaller, and has room again at the next trim.
+TEST_F(SqliteJournalFaults, OnAFullDiskTheFileKeepsItsSizeAndTheNextTrimMakesItSmaller) {
+  std::promise<void> failed, done;
+  SqliteJournalOptions options;
+  options.shrinking = [&](const JournalShrinking& progress) {
+    if (!progress.done && wal_write_error == 0 && !failed_once_) wal_write_error = ENOSPC;
+    if (progress.done) done.set_value();
+  };
+  options.shrinking_failed = [&](const Error& error) {
+    EXPECT_NE(error.message.find("disk is full"), std::string::npos) << error.message;
+    failed_once_ = true;
+    wal_write_error = 0;
+    failed.set_value();
+  };
+  journal_.reset();
+  journal_ = std::move(open_sqlite_journal(path_, options)).value();
+  Strings kept;
+  SeededRandom random{3};
+  for (int number = 0; number < 600; ++number) {
+    std::string bytes(3000, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random_below(random, 256));
+    ASSERT_TRUE(append_and_wait(*journal_, bytes).has_value());
+    if (number >= 590) kept.push_back(bytes);
+  }
+  ASSERT_TRUE(journal_->trim(Offset{580}).has_value());
+  failed.get_future().wait();
+  EXPECT_EQ(append_and_wait(*journal_, "after").value(), Offset{600});
+  kept.push_back("after");
+  const auto size = std::filesystem::file_size(path_) + std::filesystem::file_size(path_ + "-wal");
+  ASSERT_TRUE(journal_->trim(Offset{590}).has_value());
+  done.get_future().wait();
+  EXPECT_LT(std::filesystem::file_size(path_), size / 2);
+  EXPECT_EQ(stored(*journal_), kept);
+  EXPECT_EQ(stored_after_crash(), kept);
 }
 
 TEST_F(SqliteJournalFaults, AfterAFailedWriteCertainlyNothingIsStored) {

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -311,6 +312,71 @@ TEST_F(SqliteJournalTest, TheWriteAheadLogDoesNotGrowForEver) {
   std::vector<std::future<Result<Offset>>> answers;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(append_and_wait(*journal, std::string(1'000'000, 'x')).has_value());
   EXPECT_LT(std::filesystem::file_size(path_ + "-wal"), 40'000'000U);
+}
+
+// Records of a kilobyte that do not become smaller.
+std::string incompressible(int64_t number) {
+  SeededRandom random{static_cast<uint64_t>(number) + 1};
+  std::string bytes(1000, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random_below(random, 256));
+  return bytes;
+}
+
+void append_all(Journal& journal, int64_t from, int64_t to) {
+  std::future<Result<Offset>> last;
+  for (int64_t number = from; number < to; ++number) {
+    auto answer = std::make_shared<std::promise<Result<Offset>>>();
+    last = answer->get_future();
+    journal.append(incompressible(number), [answer](const Result<Offset>& stored) { answer->set_value(stored); });
+  }
+  EXPECT_EQ(last.get().value(), Offset{to - 1});
+}
+
+TEST_F(SqliteJournalTest, AfterATrimTheFileBecomesSmallerBetweenAppends) {
+  std::vector<JournalShrinking> steps;
+  std::promise<void> done;
+  const auto journal = open({.shrinking =
+                                 [&](const JournalShrinking& progress) {
+                                   steps.push_back(progress);
+                                   if (progress.done) done.set_value();
+                                 },
+                             .shrinking_failed = [](const Error& error) { ADD_FAILURE() << error.message; }});
+  append_all(*journal, 0, 20'000);
+  EXPECT_TRUE(journal->trim(Offset{19'000}).has_value());
+  auto finished = done.get_future();
+  int64_t next = 20'000;
+  do {
+    append_all(*journal, next, next + 10);
+    next += 10;
+  } while (finished.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready);
+  ASSERT_GE(steps.size(), 2U);
+  EXPECT_FALSE(steps.front().done);
+  EXPECT_EQ(steps.front().released_bytes, 0);
+  EXPECT_GT(steps.back().released_bytes, 10'000'000);
+  EXPECT_LT(std::filesystem::file_size(path_), 10'000'000U);
+  const auto kept = records(*journal);
+  ASSERT_EQ(static_cast<int64_t>(kept.size()), next - 19'000);
+  for (size_t at = 0; at < kept.size(); ++at) {
+    ASSERT_EQ(kept[at], incompressible(19'000 + static_cast<int64_t>(at))) << at;
+  }
+  const int64_t settled = OtherProgram(path_).number("PRAGMA page_count");
+  EXPECT_TRUE(journal->trim(Offset{19'100}).has_value());
+  EXPECT_EQ(OtherProgram(path_).number("PRAGMA page_count"), settled) << "little is free";
+  EXPECT_TRUE(steps.back().done);
+}
+
+TEST_F(SqliteJournalTest, AFileOfAnEarlierBuildKeepsItsSize) {
+  open();
+  OtherProgram(path_).run("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA journal_mode = WAL");
+  bool shrinks = false;
+  const auto journal = open({.shrinking = [&](const JournalShrinking&) { shrinks = true; }});
+  append_all(*journal, 0, 5000);
+  const int64_t pages = OtherProgram(path_).number("PRAGMA page_count");
+  EXPECT_TRUE(journal->trim(Offset{4990}).has_value());
+  append_all(*journal, 5000, 5010);
+  EXPECT_EQ(OtherProgram(path_).number("PRAGMA page_count"), pages);
+  EXPECT_FALSE(shrinks);
+  EXPECT_EQ(records(*journal).size(), 20U);
 }
 
 TEST_F(SqliteJournalTest, AProcessStoppedInTheMiddleOfACommitDoesNotKeepOthersFromWriting) {

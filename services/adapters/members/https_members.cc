@@ -22,6 +22,8 @@ constexpr size_t kTotalBudget = size_t{128} << 20U;
 /// Parsed JSON is held as values; short values take more memory than their text.
 constexpr size_t kBytesPerValue = 40;
 constexpr size_t kMostValues = 250'000;
+/// Servers' own are some dozen bytes.
+constexpr size_t kMostEtag = 256;
 /// Length of the excerpt, for a message, of a response that is not JSON.
 constexpr size_t kMostText = 2048;
 /// Values of one watch event: an object and its envelope.
@@ -79,11 +81,30 @@ Result<Value> parse_within(std::string_view text, ByteLease& lease) {
   return parse_json(text);
 }
 
-Result<MemberResponse> response_from(const HttpResponse& answer, bool only_errors, ByteLease& lease) {
+Edition edition_of(const HttpResponse& answer) {
+  const auto etag = answer.headers.get("ETag");
+  return {std::string{etag.size() > kMostEtag ? "" : etag}, siphash128(answer.body)};
+}
+
+/// What the caller reads of a response.
+struct Wanted {
+  bool only_errors = false;
+  std::optional<Edition> known;
+};
+
+Result<MemberResponse> response_from(const HttpResponse& answer, const Wanted& wanted, ByteLease& lease) {
   MemberResponse response;
   response.status = answer.status;
   const bool succeeded = answer.status >= 200 && answer.status < 300;
-  if (answer.body.empty() || (only_errors && succeeded)) return response;
+  if (wanted.known && answer.status == 304) response.edition = *wanted.known;
+  if (wanted.known && answer.status == 200) {
+    response.edition = edition_of(answer);
+    if (response.edition.digest == wanted.known->digest) {
+      response.status = 304;
+      return response;
+    }
+  }
+  if (answer.body.empty() || (wanted.only_errors && succeeded)) return response;
   auto parsed = parse_within(answer.body, lease);
   if (!parsed && parsed.error().code == ErrorCode::kTooLarge) return parsed.error();
   response.body = parsed ? std::move(parsed).value() : Value{std::string_view{answer.body}.substr(0, kMostText)};
@@ -182,7 +203,7 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   const State& state = *options_.state;
   const Cluster* view = state.cluster(cluster);
   if (view == nullptr) return Error{ErrorCode::kNotFound, "there is no cluster " + cluster};
-  const Value& object = state.value_of({type::kCluster, "", cluster});
+  const Value& spec = state.value_of({type::kCluster, "", cluster})["spec"];
   const ObjectKey secret_key{type::kSecret, view->secret_namespace, view->secret_name};
   const Object* secret = state.find(secret_key);
   if (secret == nullptr) {
@@ -190,14 +211,19 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
                                            "/" + view->secret_name + ", do not exist"};
   }
   Member& member = members_[cluster];
-  std::string route = route_of(object["spec"]);
-  if (member.client && member.route == route && member.secret == secret->revision) return member.client;
+  const bool known = member.client && member.secret == secret->revision;
+  if (known && member.spec == spec) return member.client;  // usually one and the same Value
+  std::string route = route_of(spec);
+  if (known && member.route == route) {
+    member.spec = spec;
+    return member.client;
+  }
 
   Value opened = secret->value;
   if (options_.open) {
     SHIPLOG_TRY(opened, options_.open(std::move(opened)));
   }
-  ClientTarget target = member_target(object["spec"]);
+  ClientTarget target = member_target(spec);
   SHIPLOG_TRY(add_credentials(cluster, opened, target));
   HttpClient::Options options;
   options.max_connections = kRequestsPerMember;
@@ -207,7 +233,11 @@ Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& 
   if (!made) return made.error().context("cluster " + cluster);
   // The budget outlives the client: responses that are still held count.
   if (member.budget == nullptr) member.budget = std::make_shared<ByteBudget>(kMemberBudget, total_);
-  member = {std::move(route), secret->revision, std::move(made).value(), std::move(member.budget),
+  member = {spec,
+            std::move(route),
+            secret->revision,
+            std::move(made).value(),
+            std::move(member.budget),
             host_of_url(view->api_endpoint)};
   return member.client;
 }
@@ -236,7 +266,8 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
   HttpRequest http;
   http.method = request.method;
   http.target = request.path;
-  http.headers.set("Accept", "application/json");
+  http.headers.set("Accept", request.accept);
+  if (request.known && !request.known->etag.empty()) http.headers.set("If-None-Match", request.known->etag);
   http.headers.set("traceparent", traceparent_of(request.trace.id.empty() ? new_trace(*options_.random) : request.trace,
                                                  *options_.random));
   if (!request.body.is_null()) {
@@ -249,11 +280,10 @@ void HttpsMembers::request(const std::string& cluster, MemberRequest request,
   client.value()->request(
       std::move(http), request.timeout,
       [this, executor = options_.executor, alive = alive_, cluster, call, lease, again = request.asks_for_less,
-       only_errors = request.only_errors, host = members_[cluster].host, method = request.method,
+       wanted = Wanted{request.only_errors, request.known}, host = members_[cluster].host, method = request.method,
        watch = metrics::Stopwatch{}, kept = client.value(), done = std::move(done)](Result<HttpResponse> answer) {
         count_request(cluster, host, method, answer ? answer.value().status : 0, watch.seconds());
-        auto read =
-            answer ? response_from(answer.value(), only_errors, *lease) : Result<MemberResponse>{answer.error()};
+        auto read = answer ? response_from(answer.value(), wanted, *lease) : Result<MemberResponse>{answer.error()};
         if (answer) answer = Error{ErrorCode::kInternal, ""};  // only the parsed response is still needed
         const bool exceeded = !again && !read && read.error().code == ErrorCode::kTooLarge;
         auto shared = std::make_shared<Result<MemberResponse>>(

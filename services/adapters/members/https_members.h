@@ -47,7 +47,8 @@ class HttpsMembers final : public Members {
 
  private:
   struct Member {
-    std::string route;  ///< route_of() the Cluster
+    Value spec;         ///< of the Cluster, as last seen
+    std::string route;  ///< route_of() it
     Revision secret;
     std::shared_ptr<HttpClient> client;
     std::shared_ptr<ByteBudget> budget;

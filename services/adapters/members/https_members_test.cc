@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,23 +24,31 @@ using testing::Awaited;
 const ObjectKey kCluster{type::kCluster, "", "m1"};
 const ObjectKey kSecret{type::kSecret, "karmada-cluster", "m1"};
 
+void register_member(History& history, const std::string& url) {
+  history.object(kCluster, R"({"spec": {"apiEndpoint": ")" + url +
+                               R"(", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}}})");
+  history.object({type::kNamespace, "", "karmada-cluster"}, "{}");
+}
+
+std::unique_ptr<HttpsMembers> make_members(const History& history, ThreadLoop& loop, SystemRandom& random) {
+  return std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
+                                                              .executor = &loop,
+                                                              .random = &random,
+                                                              .io = std::make_shared<IoThreads>(1),
+                                                              .open = {},
+                                                              .user_agent = "test",
+                                                              .denied_networks = nullptr,
+                                                              .watches_leave_out_managed_fields = true});
+}
+
 class MembersOverHttps : public ::testing::Test {
  protected:
   MembersOverHttps()
       : server{testing::serve(
             [this](const HttpRequest& request, const testing::Writer& writer) { serve(request, writer); })} {
-    history.object(kCluster, R"({"spec": {"apiEndpoint": ")" + server->url() +
-                                 R"(", "secretRef": {"namespace": "karmada-cluster", "name": "m1"}}})");
-    history.object({type::kNamespace, "", "karmada-cluster"}, "{}");
+    register_member(history, server->url());
     write_token("old");
-    members = std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
-                                                                   .executor = &loop,
-                                                                   .random = &random,
-                                                                   .io = std::make_shared<IoThreads>(1),
-                                                                   .open = {},
-                                                                   .user_agent = "test",
-                                                                   .denied_networks = nullptr,
-                                                                   .watches_leave_out_managed_fields = true});
+    members = make_members(history, loop, random);
   }
   ~MembersOverHttps() override {
     loop.call([this] { members.reset(); });
@@ -114,6 +123,97 @@ TEST_F(MembersOverHttps, ARefusalOfThePresentCredentialsIsTheAnswer_1_14_13) {
 TEST_F(MembersOverHttps, WhatWasCarriedOutWithTheOldOnesIsNotRepeated_1_14_13) {
   EXPECT_EQ(status_while([this] { write_token("new"); }), 200);
   EXPECT_EQ(tokens.size(), 1U);
+}
+
+/// The document of a server, as it is now.
+class KnownDocuments : public ::testing::Test {
+ protected:
+  KnownDocuments()
+      : server{testing::serve([this](const HttpRequest& request, const testing::Writer& writer) {
+          const std::lock_guard lock{mutex};
+          conditions.emplace_back(request.headers.get("If-None-Match"));
+          accepts.emplace_back(request.headers.get("Accept"));
+          HttpHeaders headers{{"Content-Type", "application/json"}};
+          if (!etag.empty()) headers.set("ETag", etag);
+          if (!etag.empty() && conditions.back() == etag) return writer->send({304, headers, ""});
+          writer->send({200, headers, document});
+        })} {
+    register_member(history, server->url());
+    history.object(kSecret, R"({"data": {"token": ""}})");
+    members = make_members(history, loop, random);
+  }
+  ~KnownDocuments() override {
+    loop.call([this] { members.reset(); });
+    loop.stop();
+    server->stop(Millis{1000});
+  }
+
+  void serve(const std::string& new_document, const std::string& new_etag) {
+    const std::lock_guard lock{mutex};
+    document = new_document;
+    etag = new_etag;
+  }
+  MemberResponse read(const std::optional<Edition>& known) {
+    Awaited<MemberResponse> answered;
+    loop.post([&] {
+      MemberRequest request{.method = "GET", .path = "/x", .body = {}};
+      request.accept = "application/json;as=X";
+      request.known = known;
+      members->request("m1", std::move(request),
+                       [&](const Result<MemberResponse>& response) { answered.set(response.value()); });
+    });
+    return answered.get().value_or(MemberResponse{});
+  }
+
+  std::mutex mutex;
+  std::string document = R"({"a":1})", etag = R"(W/"1")";
+  std::vector<std::string> conditions, accepts;
+  ThreadLoop loop;
+  SystemRandom random;
+  History history;
+  std::unique_ptr<HttpServer> server;
+  std::unique_ptr<HttpsMembers> members;
+};
+
+TEST_F(KnownDocuments, AreNotSentAgainByAServerThatGivesETags) {
+  const MemberResponse first = read(Edition{});
+  EXPECT_EQ(first.status, 200);
+  EXPECT_EQ(first.body["a"], Value{1});
+  const MemberResponse same = read(first.edition);
+  EXPECT_EQ(same.status, 304);
+  EXPECT_TRUE(same.body.is_null());
+  EXPECT_EQ(same.edition, first.edition);
+  serve(R"({"a":2})", R"(W/"2")");
+  EXPECT_EQ(read(first.edition).body["a"], Value{2});
+  EXPECT_EQ(conditions, (std::vector<std::string>{"", R"(W/"1")", R"(W/"1")"}));
+  EXPECT_EQ(accepts.front(), "application/json;as=X");
+}
+
+TEST_F(KnownDocuments, AreNotParsedAgainIfTheirTextIsTheSame) {
+  serve(R"({"a":1})", "");
+  const MemberResponse first = read(Edition{});
+  EXPECT_EQ(first.status, 200);
+  EXPECT_TRUE(first.edition.etag.empty());
+  EXPECT_EQ(read(first.edition).status, 304);
+  serve(R"({"a":1})", R"("9")");
+  const MemberResponse with_etag = read(first.edition);
+  EXPECT_EQ(with_etag.status, 304);
+  EXPECT_EQ(with_etag.edition.etag, R"("9")") << "the next request has it";
+  serve(R"({"a":2})", "");
+  EXPECT_EQ(read(with_etag.edition).body["a"], Value{2});
+  EXPECT_EQ(conditions, (std::vector<std::string>{"", "", "", R"("9")"}));
+}
+
+TEST_F(KnownDocuments, WithoutTheirETagAreComparedByTheirText) {
+  const MemberResponse first = read(Edition{});
+  serve(R"({"a":2})", R"(W/"1")");  // an ETag that lies
+  EXPECT_EQ(read(first.edition).status, 304);
+  EXPECT_EQ(read(Edition{.digest = first.edition.digest}).body["a"], Value{2});
+}
+
+TEST_F(KnownDocuments, OfWhichNoneIsWantedAreAlwaysRead) {
+  EXPECT_EQ(read(std::nullopt).status, 200);
+  EXPECT_EQ(read(std::nullopt).body["a"], Value{1});
 }
 
 TEST_F(MembersOverHttps, OfWhatOnlyErrorsAreReadASuccessHasNoBody) {

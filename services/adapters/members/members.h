@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/base/hash.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
@@ -23,6 +24,13 @@ inline constexpr size_t kMostStatusBytes = size_t{64} << 10U;  ///< /readyz and 
 inline constexpr int kPageLimit = 100;
 inline constexpr int kSmallPageLimit = 5;
 
+/// Which state of a document a response shows.
+struct Edition {
+  std::string etag = {};  ///< as the server gives it; empty: it gives none
+  Hash128 digest = {};    ///< of the body
+  bool operator==(const Edition&) const = default;
+};
+
 /// A request to a member cluster's Kubernetes API.
 struct MemberRequest {
   std::string method = "GET";
@@ -35,6 +43,11 @@ struct MemberRequest {
   bool only_errors = false;  ///< the caller reads no body of a 2xx response, so that it may be left out
   bool asks_for_less =
       false;  ///< the caller retries with a smaller page after kTooLarge, so it is not recorded as an excess
+  std::string accept = "application/json";
+  /// Set: the edition that the caller has already, or an empty one. The answer is status 304 without a body if the
+  /// server answers 304 to the ETag, or if it sends the same text again, which is then not parsed. Without an ETag no
+  /// If-None-Match is sent.
+  std::optional<Edition> known = std::nullopt;
 };
 
 /// The last time that a member exceeded a size limit: the response and its connection were dropped.
@@ -45,7 +58,8 @@ struct Excess {
 
 struct MemberResponse {
   int status = 0;
-  Value body;  ///< JSON; null if the response had no body, or plain text as a string
+  Value body = {};       ///< JSON; null if the response had no body, or plain text as a string
+  Edition edition = {};  ///< of requests with `known`; members in memory give none
   /// Status.message, else the plain text, else the HTTP status.
   std::string message() const;
 };

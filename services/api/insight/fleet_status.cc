@@ -9,6 +9,7 @@
 
 #include "events/slots.h"
 #include "events/sqlite/connection.h"
+#include "events/sqlite/free_space.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/render.h"
 
@@ -86,8 +87,11 @@ Result<Value> fleet_status(Store& store, const Sources& sources, UtcMillis now) 
                                    {"overMilliseconds", process.interval.value}});
     if (process.journal_bytes) journal.set("bytes", *process.journal_bytes);
     const int64_t lag = std::max<int64_t>(0, head.value - checkpoint->next.value);
-    Value projection = Value::object(
-        {{"nextOffset", checkpoint->next.value}, {"lagEntries", lag}, {"bytes", store.projection_bytes()}});
+    SHIPLOG_TRY(const sqlite::FileSpace space, sqlite::space_of(view.connection()));
+    Value projection = Value::object({{"nextOffset", checkpoint->next.value},
+                                      {"lagEntries", lag},
+                                      {"bytes", store.projection_bytes()},
+                                      {"freeBytes", space.free_bytes()}});
     SHIPLOG_TRY(Value objects, object_counts(view));
     Value state = Value::object({{"revision", meta.revision.value},
                                  {"time", rfc3339_millis(meta.time)},

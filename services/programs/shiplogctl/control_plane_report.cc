@@ -15,6 +15,7 @@ namespace shiplog::ctl {
 namespace {
 
 constexpr size_t kMostTypes = 8;
+constexpr int64_t kMuch = 10;  // one part in so many
 
 std::string bytes_text(int64_t bytes) {
   constexpr std::array<const char*, 4> kUnits = {"B", "KiB", "MiB", "GiB"};
@@ -108,6 +109,8 @@ std::string control_plane_text(const Value& control_plane, UtcMillis now) {
   if (!journal["bytes"].is_null()) text += ", " + bytes_text(journal["bytes"].as_int());
   text += "\nprojection: " + std::to_string(projection["lagEntries"].as_int()) + " entries behind, " +
           bytes_text(projection["bytes"].as_int());
+  const int64_t free = projection["freeBytes"].as_int();
+  if (free > 0 && free * kMuch >= projection["bytes"].as_int()) text += ", of which " + bytes_text(free) + " are free";
   text += "\nstate:      revision " + std::to_string(state["revision"].as_int()) + ", fold version " +
           std::to_string(state["foldVersion"].as_int()) + ", hash " + state["hash"].str();
   text += "\nobjects:    " + objects_text(state["objects"]);

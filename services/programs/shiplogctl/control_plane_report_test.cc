@@ -36,6 +36,17 @@ TEST(CtlControlPlane, HasALineForEachPart) {
   EXPECT_EQ(control_plane_text(Value{}, kNow), "");
 }
 
+TEST(CtlControlPlane, FreeSpaceOfTheProjectionIsShownWhenItIsMuch) {
+  Value value = control_plane();
+  value.edit("projection").set("bytes", int64_t{10} << 20);
+  for (const auto& [free, shown] : {std::pair{int64_t{0}, ""}, std::pair{int64_t{1} << 19, ""},
+                                    std::pair{int64_t{5} << 20, ", of which 5.0 MiB are free"}}) {
+    value.edit("projection").set("freeBytes", free);
+    const std::string line = std::string{"projection: 4 entries behind, 10.0 MiB"} + shown + "\n";
+    EXPECT_NE(control_plane_text(value, kNow).find(line), std::string::npos) << control_plane_text(value, kNow);
+  }
+}
+
 TEST(CtlControlPlane, QueuesOfOtherProcessesAreMarkedAsNotKnown) {
   EXPECT_EQ(roles_text(control_plane(), kNow, {}),
             "\n"

@@ -9,6 +9,7 @@
 #include "events/fold/fold.h"
 #include "services/programs/shiplogctl/replay_checks.h"
 #include "services/programs/shiplogctl/replay_window.h"
+#include "services/programs/shiplogctl/shared_work.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -43,7 +44,9 @@ class Verifier {
     if (as_of < begin_) {
       ++result_.unverifiable;
     } else if (as_of < reached) {
-      late_.push_back(record);
+      ReplayRecord late = record;
+      // One that cannot be decoded is an error when the fold gets there.
+      if (late.undecoded.empty() || decode_events(late)) late_.push_back(std::move(late));
     } else {
       plan_.push({as_of, record.offset});
     }
@@ -51,23 +54,30 @@ class Verifier {
 
   // Entries that change no object keep the revision, and no decision sees them: the first boundary counts.
   void at_boundary(const State& state, ReplayWindow& window) {
+    due_.clear();
     for (; !plan_.empty() && plan_.top().as_of <= state.revision(); plan_.pop()) {
       const auto [as_of, offset] = plan_.top();
       ++result_.decisions;
-      if (CheckedRecord* checked = window.find(offset)) {
-        checked->again = run_again(state, checked->record);
+      if (ReplayRecord* record = window.find(offset)) {
+        due_.push_back(record);
       } else {
         report(out_of_order(as_of, offset));
       }
+    }
+    const auto decide = [&](size_t which) { check(state, *due_[which]); };
+    if (options_.work != nullptr && due_.size() > 1) {
+      options_.work->for_each(due_.size(), decide);
+    } else {
+      for (size_t which = 0; which < due_.size(); ++which) decide(which);
     }
   }
 
   /// A fold version was activated. That changes no object, so two states have this revision: a decision that is
   /// appended later and differs on the first one was computed from the second.
   void at_activation(const State& state, ReplayWindow& window) const {
-    window.for_each_decided([&](CheckedRecord& checked) {
-      if (checked.record.entry.as_of != state.revision() || !difference_of(checked.record, *checked.again)) return;
-      checked.again = run_again(state, checked.record);
+    window.for_each_decided([&](ReplayRecord& record) {
+      if (record.entry.as_of != state.revision() || !difference_of(record)) return;
+      *record.again = run_again(state, record);
     });
   }
 
@@ -77,27 +87,35 @@ class Verifier {
     std::ranges::stable_sort(late_, {}, [](const ReplayRecord& record) { return record.entry.as_of; });
     state.defer_hashes();
     auto next = late_.begin();
-    std::vector<std::pair<const ReplayRecord*, Difference>> differing;  // at this revision
+    std::vector<std::pair<ReplayRecord*, Difference>> differing;  // at this revision
     const auto report_all = [&] {
       for (const auto& [record, difference] : differing) report(difference);
       differing.clear();
     };
+    const auto difference_on = [&](ReplayRecord& record) {
+      record.again = std::make_shared<DecidedAgain>(run_again(state, record));
+      return difference_of(record);
+    };
+    ReplayWindow window{records};
     while (true) {
       for (; next != late_.end() && next->entry.as_of <= state.revision(); ++next) {
         ++result_.decisions;
-        if (auto difference = difference_of(*next, run_again(state, *next)))
-          differing.emplace_back(&*next, *difference);
+        if (auto difference = difference_on(*next)) differing.emplace_back(&*next, *difference);
       }
       if (next == late_.end() && differing.empty()) return ok();
-      SHIPLOG_TRY(const auto record, records());
-      if (!record) break;
+      if (!window.full()) window.read();
+      SHIPLOG_TRY(ReplayRecord* const record, window.pop());
+      if (record == nullptr) break;
       const Revision before = state.revision();
+      if (!record->undecoded.empty()) {
+        SHIPLOG_TRY(decode_events(*record));
+      }
       fold(state, record->entry);
       if (state.revision() != before) {
         report_all();
       } else if (activates(record->entry)) {
         std::erase_if(differing, [&](const auto& item) {
-          return item.first->offset > record->offset && !difference_of(*item.first, run_again(state, *item.first));
+          return item.first->offset > record->offset && !difference_on(*item.first);
         });
       }
     }
@@ -120,11 +138,21 @@ class Verifier {
   }
 
  private:
+  /// Several threads do it at once, with different records.
+  void check(const State& state, ReplayRecord& record) const {
+    DecidedAgain again = run_again(state, record);
+    if (!record.undecoded.empty()) {
+      auto* decision = std::get_if<Decision>(&again);
+      if (decision != nullptr && take_if_same(record, *decision)) return;
+      if (!decode_events(record)) return;  // an error when the fold gets there
+    }
+    record.again = std::make_shared<DecidedAgain>(std::move(again));
+  }
+
   DecidedAgain run_again(const State& state, const ReplayRecord& record) const {
     const Revision as_of = record.entry.as_of;
     if (as_of == state.revision()) return decide_again(*options_.verify, state, record);
     Difference difference = difference_about(record);
-    difference.recorded = described_events(record.entry.events);
     difference.recomputed =
         "revision " + std::to_string(as_of.value) + " lies within an entry: no service ever saw that state";
     return difference;
@@ -142,6 +170,7 @@ class Verifier {
   Replayed& result_;
   const Revision begin_;
   std::priority_queue<DecidedAt, std::vector<DecidedAt>, std::greater<>> plan_;
+  std::vector<ReplayRecord*> due_;  // of at_boundary()
   std::vector<ReplayRecord> late_;
 };
 
@@ -189,14 +218,15 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
   bool at_mark = !options.verified;
   while (!options.to || state.revision() < *options.to) {
     while (!window.full()) {
-      const ReplayRecord* const read = window.read();
-      if (read != nullptr && verifier) verifier->plan(*read, state.revision());
+      for (const ReplayRecord& read : window.read()) {
+        if (verifier) verifier->plan(read, state.revision());
+      }
     }
     if (window.hash_needed(state.revision())) state.settle_hashes();
     if (verifier) verifier->at_boundary(state, window);
-    SHIPLOG_TRY(auto record, window.pop());
-    at_end = !record;
-    if (!at_mark && (at_end || record->record.offset >= options.verified->next)) {
+    SHIPLOG_TRY(ReplayRecord* const record, window.pop());
+    at_end = record == nullptr;
+    if (!at_mark && (at_end || record->offset >= options.verified->next)) {
       at_mark = true;
       const bool missing = at_end && result.last.value + 1 < options.verified->next.value;
       result.stop = differs_from(*options.verified, state, missing);
@@ -207,11 +237,21 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
       return Error{ErrorCode::kGone, "the journal ends at revision " + std::to_string(state.revision().value) +
                                          ": there is no revision " + std::to_string(options.to->value) + " yet"};
     }
-    const Folded folded = fold(state, record->record.entry);
+    if (!record->undecoded.empty()) {
+      if (const auto decoded = decode_events(*record); !decoded) {
+        const std::string where = options.journal + ", offset " + std::to_string(record->offset.value);
+        return decoded.error().context(where);
+      }
+    }
+    const Folded folded = fold(state, record->entry);
     count(folded, result);
-    result.last = record->record.offset;
-    if (verifier && activates(record->record.entry)) verifier->at_activation(state, window);
-    checks.add(*std::move(record));
+    result.last = record->offset;
+    if (verifier && activates(record->entry)) verifier->at_activation(state, window);
+    if (record->again) {
+      checks.add(std::move(*record));
+    } else {
+      record->entry.events.clear();  // while it is in the processor's cache
+    }
     if (verifier && result.entries % kReportEvery == 0) report(checks.found());
     result.revision = state.revision();
     if (folded.stop) {
@@ -220,10 +260,8 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
     }
     if (options.progress) options.progress(result);
   }
-  auto rest = window.take_rest();
-  for (CheckedRecord& left : rest) {  // of decisions on this state, appended later
-    if (left.again) checks.add(std::move(left));
-  }
+  // Of decisions on this state, appended later.
+  window.for_each_decided([&](ReplayRecord& left) { checks.add(std::move(left)); });
   const auto differences = checks.finish();
   if (verifier) report(differences);
   if (verifier && !result.stop && verifier->has_late_ones()) {

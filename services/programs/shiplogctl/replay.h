@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "events/base/hash.h"
 #include "events/base/result.h"
@@ -14,17 +17,10 @@
 
 namespace shiplog::ctl {
 
+class SharedWork;
+
 /// Every service's decide function, by the role of the lease that its entries have in fence.service.
 using Decides = std::map<std::string, Decide>;
-
-struct ReplayRecord {
-  Offset offset;
-  Entry entry;
-  size_t bytes = 0;  ///< as stored
-};
-
-/// The records of a journal from the first on, one a call; nullopt: that was the last.
-using Records = std::function<Result<std::optional<ReplayRecord>>()>;
 
 /// A recorded decision that differs when recomputed.
 struct Difference {
@@ -36,6 +32,24 @@ struct Difference {
   std::string recomputed;
   bool operator==(const Difference&) const = default;
 };
+
+/// What a recorded decision is when it is made again: a Decision to compare it with; or why it cannot be made, a
+/// Difference without what is recorded.
+using DecidedAgain = std::variant<Decision, Difference>;
+
+struct ReplayRecord {
+  Offset offset;
+  Entry entry;
+  size_t bytes = 0;  ///< as stored
+  /// Of a decision whose events are not decoded: all of its bytes; `entry` has no events then. They are decoded only if
+  /// the decision, made again, is another one.
+  std::string undecoded = {};
+  /// nullptr: it is no decision; or it is not made again; or it was, and its bytes are those that are recorded.
+  std::shared_ptr<DecidedAgain> again = {};
+};
+
+/// The records of a journal from the first on, some a call; none: there are no more.
+using Records = std::function<Result<std::vector<ReplayRecord>>()>;
 
 struct Replayed {
   uint64_t entries = 0;
@@ -69,6 +83,8 @@ struct ReplayOptions {
   std::optional<VerifiedMark> verified = {};
   std::function<void(const Replayed&)> progress;   ///< after every entry; may be empty
   std::function<void(const Difference&)> differs;  ///< may be empty
+  SharedWork* work = nullptr;                      ///< other threads that decide, too; nullptr: there are none
+  std::string journal = {};                        ///< its name, for errors
 };
 
 /// Folds a journal from its first entry into `state` (empty before), or from the first one after what `state` covers.

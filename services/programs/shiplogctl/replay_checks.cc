@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "events/codec/codec.h"
+#include "events/codec/stored_decision.h"
 #include "events/event.h"
 #include "events/explanation_compare.h"
 #include "events/slots.h"
@@ -75,7 +76,6 @@ DecidedAgain decide_again(const Decides& decides, const State& as_of, const Repl
   const Entry& entry = record.entry;
   const auto differs = [&](std::string how) {
     Difference difference = difference_about(record);
-    difference.recorded = described_events(entry.events);
     difference.recomputed = std::move(how);
     return difference;
   };
@@ -92,8 +92,25 @@ DecidedAgain decide_again(const Decides& decides, const State& as_of, const Repl
   return decision == nullptr ? Decision{} : std::move(*decision);
 }
 
-std::optional<Difference> difference_of(const ReplayRecord& record, DecidedAgain again) {
-  if (auto* difference = std::get_if<Difference>(&again)) return std::move(*difference);
+bool take_if_same(ReplayRecord& record, Decision& decision) {
+  if (record.entry.expects != decision.expects || !holds_events(record.undecoded, decision.events)) return false;
+  record.entry.events = std::move(decision.events);
+  record.undecoded.clear();
+  return true;
+}
+
+Result<void> decode_events(ReplayRecord& record) {
+  SHIPLOG_TRY(record.entry, decode(record.undecoded));
+  record.undecoded.clear();
+  return ok();
+}
+
+std::optional<Difference> difference_of(const ReplayRecord& record) {
+  DecidedAgain again = *record.again;
+  if (auto* difference = std::get_if<Difference>(&again)) {
+    difference->recorded = described_events(record.entry.events);
+    return std::move(*difference);
+  }
   auto& recomputed = std::get<Decision>(again);
   const Entry& entry = record.entry;
   take_form_of(entry.events, recomputed.events);
@@ -114,8 +131,8 @@ ReplayChecks::~ReplayChecks() {
   thread_.join();
 }
 
-void ReplayChecks::add(CheckedRecord checked) {
-  filling_.push_back(std::move(checked));
+void ReplayChecks::add(ReplayRecord record) {
+  filling_.push_back(std::move(record));
   if (filling_.size() == kBatch) hand_over();
 }
 
@@ -151,11 +168,8 @@ void ReplayChecks::run() {
     lock.unlock();
     changed_.notify_all();
     std::vector<Difference> found;
-    for (CheckedRecord& checked : batch) {
-      if (!checked.again) continue;
-      if (auto difference = difference_of(checked.record, *std::move(checked.again))) {
-        found.push_back(*std::move(difference));
-      }
+    for (const ReplayRecord& record : batch) {
+      if (auto difference = difference_of(record)) found.push_back(*std::move(difference));
     }
     batch.clear();
     lock.lock();

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "events/decision.h"
@@ -15,14 +14,18 @@
 
 namespace shiplog::ctl {
 
-/// What a recorded decision is when it is made again: a Decision to compare it with, or why it cannot be made.
-using DecidedAgain = std::variant<Decision, Difference>;
-
 /// Decides again what `record` holds, on the state it was computed from.
 DecidedAgain decide_again(const Decides& decides, const State& as_of, const ReplayRecord& record);
 
-/// A difference of events, explanations or expectations; nullopt: it is the same.
-std::optional<Difference> difference_of(const ReplayRecord& record, DecidedAgain again);
+/// Whether an undecoded record holds exactly this decision. It is decoded then: `decision` has become its events.
+bool take_if_same(ReplayRecord& record, Decision& decision);
+
+/// Decodes the events of an undecoded record. Errors: those of decode().
+Result<void> decode_events(ReplayRecord& record);
+
+/// A difference of events, explanations or expectations from what `record`, which is decoded, was decided to be again;
+/// nullopt: it is the same.
+std::optional<Difference> difference_of(const ReplayRecord& record);
 
 /// Events in short.
 std::string described_events(const std::vector<Event>& events);
@@ -30,12 +33,7 @@ std::string described_events(const std::vector<Event>& events);
 /// A difference without its two texts.
 Difference difference_about(const ReplayRecord& record);
 
-struct CheckedRecord {
-  ReplayRecord record;
-  std::optional<DecidedAgain> again;  ///< nullopt: it is no decision, or not one that is made again
-};
-
-/// Compares decisions, and frees records, on a thread of its own, beside the fold.
+/// Compares decisions whose bytes are not those that are recorded, on a thread of its own, beside the fold.
 class ReplayChecks {
  public:
   ReplayChecks() : thread_{[this] { run(); }} {}
@@ -43,8 +41,8 @@ class ReplayChecks {
   ReplayChecks(const ReplayChecks&) = delete;
   ReplayChecks& operator=(const ReplayChecks&) = delete;
 
-  /// Waits while many records are not compared yet.
-  void add(CheckedRecord checked);
+  /// One that was decided again. Waits while many are not compared yet.
+  void add(ReplayRecord record);
   /// The differences that were found since the last call, in the order of add().
   std::vector<Difference> found();
   /// The same, once all is compared.
@@ -53,7 +51,7 @@ class ReplayChecks {
  private:
   static constexpr size_t kBatch = 256;
   static constexpr size_t kBatches = 16;
-  using Batch = std::vector<CheckedRecord>;
+  using Batch = std::vector<ReplayRecord>;
 
   void run();
   void hand_over();

@@ -158,7 +158,13 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
        << "\n  recomputed: " << difference.recomputed << std::endl;
   };
   State& state = beginning.state;
-  const auto open = [&, from = beginning.next] { return read_decoded(*journal, from); };
+  SharedWork work;
+  replaying.work = &work;
+  replaying.journal = journal->describe();
+  DecodingOptions decoding;
+  decoding.work = &work;
+  if (options.verify) decoding.undecoded_from = replaying.verified ? replaying.verified->next : Offset{0};
+  const auto open = [&, from = beginning.next] { return read_decoded(*journal, from, decoding); };
   SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, state));
   print(replayed, options.verify, seconds_since(start), journal->describe(), beginning.snapshot, json, out);
   if (replayed.stop) {

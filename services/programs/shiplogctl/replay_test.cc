@@ -1,12 +1,16 @@
 #include "services/programs/shiplogctl/replay.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
+#include "services/programs/shiplogctl/decoding_reader.h"
 #include "services/programs/shiplogctl/replay_window.h"
+#include "services/programs/shiplogctl/shared_work.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -45,6 +49,18 @@ Result<Decided> copy_in_capitals(const State& state, const ObjectKey& key, UtcMi
         event);
   }
   return decided;
+}
+
+/// Gives the records in batches of one, two and three.
+std::function<Result<Records>()> open_of(const std::vector<ReplayRecord>& records) {
+  return [&records]() -> Result<Records> {
+    return Records{[&records, next = size_t{0}, most = size_t{1}]() mutable -> Result<std::vector<ReplayRecord>> {
+      const auto first = records.begin() + static_cast<std::ptrdiff_t>(next);
+      next = std::min(records.size(), next + most);
+      most = most % 3 + 1;
+      return std::vector<ReplayRecord>{first, records.begin() + static_cast<std::ptrdiff_t>(next)};
+    }};
+  };
 }
 
 /// A journal as in operation: decisions are made on the state as it was `behind` entries ago.
@@ -86,14 +102,7 @@ class ReplayHistory {
   }
   UtcMillis time() const { return {1'000 + static_cast<int64_t>(records_.size())}; }
 
-  std::function<Result<Records>()> open() const {
-    return [this]() -> Result<Records> {
-      return Records{[this, next = size_t{0}]() mutable -> Result<std::optional<ReplayRecord>> {
-        if (next == records_.size()) return std::nullopt;
-        return std::optional{records_[next++]};
-      }};
-    };
-  }
+  std::function<Result<Records>()> open() const { return open_of(records_); }
 
   State state_;
   std::vector<ReplayRecord> records_;
@@ -104,14 +113,57 @@ struct ReplayOutcome {
   Replayed replayed;
   std::vector<Difference> differences;
 };
-ReplayOutcome run(const ReplayHistory& history, const Decides& decides, std::optional<Revision> to = {}) {
+ReplayOutcome run_from(const std::function<Result<Records>()>& open, ReplayOptions options) {
   ReplayOutcome outcome;
+  options.differs = [&](const Difference& difference) { outcome.differences.push_back(difference); };
+  State state;
+  outcome.replayed = replay(open, options, state).value();
+  return outcome;
+}
+
+/// The same records as a journal gives them: decisions are not decoded.
+std::vector<ReplayRecord> undecoded(const ReplayHistory& history) {
+  std::vector<ReplayRecord> records;
+  for (const ReplayRecord& record : history.records_) {
+    records.push_back(record_from(record.offset, encode(record.entry), true).value());
+  }
+  return records;
+}
+
+void expect_same(const ReplayOutcome& one, const ReplayOutcome& other) {
+  EXPECT_EQ(one.differences, other.differences);
+  const Replayed& a = one.replayed;
+  const Replayed& b = other.replayed;
+  EXPECT_EQ(a.entries, b.entries);
+  EXPECT_EQ(a.accepted, b.accepted);
+  EXPECT_EQ(a.refused, b.refused);
+  EXPECT_EQ(a.duplicates, b.duplicates);
+  EXPECT_EQ(a.decisions, b.decisions);
+  EXPECT_EQ(a.unverifiable, b.unverifiable);
+  EXPECT_EQ(a.differences, b.differences);
+  EXPECT_EQ(a.objects, b.objects);
+  EXPECT_EQ(a.revision, b.revision);
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.last, b.last);
+  EXPECT_EQ(a.stop, b.stop);
+}
+
+/// Of decoded records on one thread; the same must come of undecoded ones, and with another thread that decides.
+ReplayOutcome run(const ReplayHistory& history, const Decides& decides, std::optional<Revision> to = {}) {
   ReplayOptions options;
   options.to = to;
   options.verify = &decides;
-  options.differs = [&](const Difference& difference) { outcome.differences.push_back(difference); };
-  State state;
-  outcome.replayed = replay(history.open(), options, state).value();
+  const ReplayOutcome outcome = run_from(history.open(), options);
+  const std::vector<ReplayRecord> records = undecoded(history);
+  expect_same(run_from(open_of(records), options), outcome);
+  SharedWork work;
+  std::atomic<bool> over{false};
+  std::thread helper{[&] { work.help_until([&] { return over.load(); }); }};
+  options.work = &work;
+  expect_same(run_from(open_of(records), options), outcome);
+  over = true;
+  work.wake();
+  helper.join();
   return outcome;
 }
 
@@ -370,9 +422,9 @@ TEST(CtlReplay, WhatCannotBeReadStopsOnlyWhoGetsThere) {
   history.write({ObjectCreated{config_map("a"), object_value(config_map("a"), "")}});
   const auto broken = [&]() -> Result<Records> {
     SHIPLOG_TRY(const auto records, history.open()());
-    return Records{[records]() -> Result<std::optional<ReplayRecord>> {
+    return Records{[records]() -> Result<std::vector<ReplayRecord>> {
       SHIPLOG_TRY(auto next, records());
-      if (!next) return Error{ErrorCode::kCorrupt, "no entry"};
+      if (next.empty()) return Error{ErrorCode::kCorrupt, "no entry"};
       return next;
     }};
   };
@@ -412,6 +464,61 @@ TEST(CtlReplay, TextThatTheJournalRepairedIsNoDifference) {
   entry.id.bytes[1] = 1;
   history.put(decode(encode(entry)).value());
   EXPECT_TRUE(run(history, {{"copier", broken}}).differences.empty());
+}
+
+// What a role seldom decides is compared decoded; each of these differs in a field that only its bytes show.
+TEST(CtlReplay, FindsADifferenceInEachPartOfADecision) {
+  ReplayHistory right;
+  right.lease();
+  right.put(right.decide("a"));
+  right.put(right.decide("a"));
+  const size_t created = right.records_.size() - 2;
+  EXPECT_TRUE(run(right, {{"copier", copy}}).differences.empty());
+  for (const ReplayRecord& record : undecoded(right)) {
+    EXPECT_EQ(!record.undecoded.empty(), record.entry.request.verb == "decide");
+  }
+  const auto differing = [&](const std::function<void(Entry&)>& change) {
+    ReplayHistory changed = right;
+    change(changed.records_[created].entry);
+    const auto [replayed, differences] = run(changed, {{"copier", copy}});
+    return !differences.empty() && differences[0].offset == changed.records_[created].offset;
+  };
+  const auto event_of = [](Entry& entry) -> ObjectCreated& { return std::get<ObjectCreated>(entry.events[0]); };
+  EXPECT_TRUE(differing([&](Entry& entry) { event_of(entry).value.set("text", "one@1004"); }));
+  EXPECT_TRUE(differing([&](Entry& entry) { event_of(entry).value.set("more", 1); }));
+  EXPECT_TRUE(differing([&](Entry& entry) { event_of(entry).value.erase("text"); }));
+  EXPECT_TRUE(differing([&](Entry& entry) { event_of(entry).object.name = "b"; }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.events.push_back(entry.events[0]); }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.events[0] = ObjectUpdated{event_of(entry).object, {}}; }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.events.clear(); }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.expects.clear(); }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.expects[0].revision.value = 1; }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.time.value += 1; }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.as_of.value -= 1; }));
+  EXPECT_TRUE(differing([&](Entry& entry) { entry.request.path = "configmaps/default/b"; }));
+  EXPECT_FALSE(differing([&](Entry& entry) { entry.actor.user = "another"; })) << "it is no part of the decision";
+}
+
+TEST(CtlReplay, ADecisionThatCannotBeDecodedIsAnErrorOnceTheFoldGetsThere) {
+  ReplayHistory history;
+  history.lease();
+  history.put(history.decide("a"));
+  history.put(history.decide("b"));
+  std::vector<ReplayRecord> records = undecoded(history);
+  std::string& bytes = records.back().undecoded;
+  bytes[bytes.find("\"text\":\"one@")] = '!';
+  const Decides decides{{"copier", copy}};
+  ReplayOptions options;
+  options.verify = &decides;
+  options.journal = "memory";
+  State state;
+  const auto failed = replay(open_of(records), options, state);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(failed.error().message.starts_with("memory, offset 12: entry ")) << failed.error().message;
+  EXPECT_EQ(state.revision(), Revision{3}) << "what is before is folded";
+  options.to = Revision{3};
+  State before;
+  EXPECT_TRUE(replay(open_of(records), options, before));
 }
 
 }  // namespace

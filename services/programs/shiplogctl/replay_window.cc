@@ -8,35 +8,44 @@
 
 namespace shiplog::ctl {
 
-const ReplayRecord* ReplayWindow::read() {
+std::span<ReplayRecord> ReplayWindow::read() {
   auto next = records_();
   if (!next) error_ = next.error();
-  ended_ = !next || !next.value();
-  if (ended_) return nullptr;
-  ReplayRecord* const record = &*next.value();
-  bytes_ += record->bytes;
-  for (const Event& event : record->entry.events) {
-    if (const auto* hashed = std::get_if<StateHashed>(&event)) hashed_.push(hashed->revision);
+  ended_ = !next || next.value().empty();
+  if (ended_) return {};
+  std::vector<ReplayRecord>& batch = batches_.emplace_back(std::move(next).value());
+  entries_ += batch.size();
+  for (const ReplayRecord& record : batch) {
+    bytes_ += record.bytes;
+    for (const Event& event : record.entry.events) {
+      if (const auto* hashed = std::get_if<StateHashed>(&event)) hashed_.push(hashed->revision);
+    }
   }
-  buffer_.push_back({std::move(*record), std::nullopt});
-  return &buffer_.back().record;
+  return batch;
 }
 
-Result<std::optional<CheckedRecord>> ReplayWindow::pop() {
-  if (buffer_.empty()) {
+Result<ReplayRecord*> ReplayWindow::pop() {
+  if (!batches_.empty() && popped_ == batches_.front().size()) {
+    batches_.pop_front();
+    popped_ = 0;
+  }
+  if (batches_.empty()) {
     if (error_) return *error_;
-    return std::nullopt;
+    return nullptr;
   }
-  std::optional<CheckedRecord> first{std::move(buffer_.front())};
-  buffer_.pop_front();
-  bytes_ -= first->record.bytes;
-  return first;
+  ReplayRecord& first = batches_.front()[popped_++];
+  --entries_;
+  bytes_ -= first.bytes;
+  return &first;
 }
 
-CheckedRecord* ReplayWindow::find(Offset offset) {
-  const auto offset_of = [](const CheckedRecord& checked) { return checked.record.offset; };
-  const auto found = std::ranges::lower_bound(buffer_, offset, {}, offset_of);
-  return found == buffer_.end() || found->record.offset != offset ? nullptr : &*found;
+ReplayRecord* ReplayWindow::find(Offset offset) {
+  const auto last_of = [](const std::vector<ReplayRecord>& batch) { return batch.back().offset; };
+  const auto batch = std::ranges::lower_bound(batches_, offset, {}, last_of);
+  if (batch == batches_.end()) return nullptr;
+  const auto waiting = std::span{*batch}.subspan(batch == batches_.begin() ? popped_ : 0);
+  const auto found = std::ranges::lower_bound(waiting, offset, {}, &ReplayRecord::offset);
+  return found == waiting.end() || found->offset != offset ? nullptr : &*found;
 }
 
 bool ReplayWindow::hash_needed(Revision reached) {

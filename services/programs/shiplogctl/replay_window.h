@@ -5,11 +5,10 @@
 #include <functional>
 #include <optional>
 #include <queue>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "services/programs/shiplogctl/replay.h"
-#include "services/programs/shiplogctl/replay_checks.h"
 
 namespace shiplog::ctl {
 
@@ -22,21 +21,21 @@ class ReplayWindow {
 
   explicit ReplayWindow(Records records) : records_{std::move(records)} {}
 
-  bool full() const { return ended_ || buffer_.size() >= kEntries || bytes_ >= kBytes; }
-  /// The next record, which is now in the window; nullptr: there is none. An error is that of pop(), once all before it
-  /// is folded.
-  const ReplayRecord* read();
-  /// The next record to fold, with what it was decided to be again; nullopt: the end.
-  Result<std::optional<CheckedRecord>> pop();
-  /// What was read and not folded.
-  std::deque<CheckedRecord> take_rest() { return std::exchange(buffer_, {}); }
+  bool full() const { return ended_ || entries_ >= kEntries || bytes_ >= kBytes; }
+  /// The next records, which are now in the window; none: there are no more. An error is that of pop(), once all before
+  /// it is folded.
+  std::span<ReplayRecord> read();
+  /// The next record to fold, which stays until the next call; nullptr: the end.
+  Result<ReplayRecord*> pop();
   /// nullptr: it is folded already.
-  CheckedRecord* find(Offset offset);
-  /// Of the records in the window, those that were decided again so far.
+  ReplayRecord* find(Offset offset);
+  /// Of the records in the window, those that were decided again so far and are not known to be the same.
   template <class Use>
   void for_each_decided(Use use) {
-    for (CheckedRecord& checked : buffer_) {
-      if (checked.again) use(checked);
+    for (size_t batch = 0; batch < batches_.size(); ++batch) {
+      for (ReplayRecord& record : std::span{batches_[batch]}.subspan(batch == 0 ? popped_ : 0)) {
+        if (record.again) use(record);
+      }
     }
   }
   /// Whether the state hash of `reached`, the revision of the state, is recorded by an entry in the window.
@@ -44,9 +43,11 @@ class ReplayWindow {
 
  private:
   Records records_;
-  std::deque<CheckedRecord> buffer_;
-  std::priority_queue<Revision, std::vector<Revision>, std::greater<>> hashed_;
+  std::deque<std::vector<ReplayRecord>> batches_;  // none is empty
+  size_t popped_ = 0;                              // of the first
+  size_t entries_ = 0;
   size_t bytes_ = 0;
+  std::priority_queue<Revision, std::vector<Revision>, std::greater<>> hashed_;
   bool ended_ = false;
   std::optional<Error> error_;  // after what is in the window
 };

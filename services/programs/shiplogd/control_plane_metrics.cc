@@ -54,8 +54,12 @@ void copy_recorder(const Recorder& recorder) {
                                       "Kubernetes Events that were created or counted up."};
   static const CounterFamily dropped{"shiplog_events_dropped_total",
                                      "Kubernetes Events that were dropped because there were too many."};
+  static const CounterFamily filtered{"shiplog_events_filtered_total",
+                                      "Kubernetes Events that were not written, as their component reports too much "
+                                      "about their object; the next one of the same words counts them."};
   recorded.with({}).set_total(recorder.written());
   dropped.with({}).set_total(recorder.dropped());
+  filtered.with({}).set_total(recorder.filtered());
 }
 
 }  // namespace

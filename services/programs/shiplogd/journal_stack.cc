@@ -81,6 +81,12 @@ Result<Projections::Trimmed> JournalStack::trim_projection(const Projections::Ex
   return trimmed->get_future().get();
 }
 
+Result<sqlite::FileSpace> JournalStack::release_projection(int64_t keep) {
+  const auto released = std::make_shared<std::promise<Result<sqlite::FileSpace>>>();
+  project([this, keep, released] { released->set_value(projections_->release_some(keep)); });
+  return released->get_future().get();
+}
+
 void JournalStack::stop() {
   scrub_.reset();
   tail_.reset();

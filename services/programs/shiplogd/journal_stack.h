@@ -44,6 +44,8 @@ class JournalStack {
   void start_scrub(int64_t bytes_per_second, Millis interval, bool reads_journal);
   /// Projections::trim_some(), on the thread that writes the projection. Waits for it; not from the executor.
   Result<Projections::Trimmed> trim_projection(const Projections::Expired& expired);
+  /// Projections::release_some(), in the same way.
+  Result<sqlite::FileSpace> release_projection(int64_t keep);
   /// Stops reading. The executor must still run.
   void stop();
 

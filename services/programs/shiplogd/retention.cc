@@ -25,10 +25,13 @@ constexpr size_t kRecordsAtOnce = 512;
 /// Between two steps, so that what is being written and read goes first.
 constexpr std::chrono::milliseconds kPause{20};
 constexpr Millis kReportHeldEvery{60 * 1000};
+constexpr Millis kReportProgressEvery{10 * 1000};
 
 struct RetentionMeters {
   metrics::Gauge oldest_offset, oldest_revision;
   metrics::Counter records, versions, entries, decisions;
+  metrics::Gauge file, free;
+  metrics::Counter released;
 };
 
 RetentionMeters retention_meters(const std::string& journal) {
@@ -40,12 +43,23 @@ RetentionMeters retention_meters(const std::string& journal) {
                                               "Offsets of the journal, and rows of the projection, that this process "
                                               "deleted as they were older than their retention.",
                                               {"journal", "part"}};
+  static const metrics::GaugeFamily file{"shiplog_projection_bytes", "Size of the projection's file.", {"journal"}};
+  static const metrics::GaugeFamily free{"shiplog_projection_free_bytes",
+                                         "Bytes of the projection's file that are free for what is written next.",
+                                         {"journal"}};
+  static const metrics::CounterFamily released{
+      "shiplog_projection_released_bytes_total",
+      "Bytes of the projection's file that were given back to the file system.",
+      {"journal"}};
   return {oldest.with({journal}),
           revision.with({journal}),
           trimmed.with({journal, "journal"}),
           trimmed.with({journal, "history"}),
           trimmed.with({journal, "audit"}),
-          trimmed.with({journal, "decisions"})};
+          trimmed.with({journal, "decisions"}),
+          file.with({journal}),
+          free.with({journal}),
+          released.with({journal})};
 }
 
 }  // namespace
@@ -59,6 +73,7 @@ struct Retention::Impl {
   std::set<std::string> verified;       ///< snapshots, by this process
   std::string last_published;
   bool told_obstacle = false;
+  bool told_fixed_size = false;
   std::optional<UtcMillis> reported;  ///< when the statuses of holds were written
   HeldByName reported_held;
   std::mutex mutex;
@@ -79,6 +94,7 @@ struct Retention::Impl {
     do {
       if (auto done = trim_journal(); !done) failed("journal", done.error());
       if (auto done = trim_projection(); !done) failed("projection", done.error());
+      if (auto done = shrink_projection(); !done) failed("file", done.error());
       if (auto done = measure(); !done) failed("metrics", done.error());
     } while (wait(std::chrono::milliseconds{options.interval.value}));
   }
@@ -199,6 +215,52 @@ struct Retention::Impl {
       if (options.leads()) report_held(trimmed.held);
       break;
     }
+    return ok();
+  }
+
+  void set_space_meters(const sqlite::FileSpace& space) const {
+    meters.file.set(static_cast<double>(space.bytes()));
+    meters.free.set(static_cast<double>(space.free_bytes()));
+  }
+
+  void log_space(const char* event, const sqlite::FileSpace& space, int64_t released) const {
+    log::info(event, {log::kv("journal", name), log::kv("bytes", space.bytes()),
+                      log::kv("free_bytes", space.free_bytes()), log::kv("released_bytes", released)});
+  }
+
+  /// Gives what trimming has freed back to the file system, but for what is soon used again.
+  Result<void> shrink_projection() {
+    SHIPLOG_TRY(sqlite::FileSpace space, options.stack->projections().space());
+    set_space_meters(space);
+    if (!sqlite::has_surplus(space)) return ok();
+    if (!space.shrinks) {
+      if (!told_fixed_size) {
+        log::info("projection.cannot_shrink",
+                  {log::kv("journal", name), log::kv("bytes", space.bytes()), log::kv("free_bytes", space.free_bytes()),
+                   log::kv("reason",
+                           "its file was made by an earlier build: what is free is used by what is written next; to "
+                           "free it now, start the process with the file removed, and it is made of the newest "
+                           "snapshot")});
+      }
+      told_fixed_size = true;
+      return ok();
+    }
+    const int64_t keep = sqlite::pages_to_keep(space), before = space.bytes();
+    log_space("projection.shrinking", space, 0);
+    UtcMillis logged = options.executor->now();
+    while (space.free > keep) {
+      if (!wait(kPause)) return ok();
+      const int64_t size = space.bytes();
+      SHIPLOG_TRY(space, options.stack->release_projection(keep));
+      if (space.bytes() >= size) break;  // what was written meanwhile took as much
+      meters.released.add(static_cast<uint64_t>(size - space.bytes()));
+      set_space_meters(space);
+      if (options.executor->now() - logged < kReportProgressEvery) continue;
+      logged = options.executor->now();
+      log_space("projection.shrinking", space, before - space.bytes());
+    }
+    SHIPLOG_TRY(options.stack->projections().shrink_file());
+    log_space("projection.shrunk", space, before - space.bytes());
     return ok();
   }
 

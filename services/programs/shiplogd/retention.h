@@ -30,7 +30,7 @@ struct RetentionOptions {
 ///
 ///   journal     records before the retention's point, and only those that are covered by the older of the newest two
 ///               snapshots (or the only one), which was opened and its state hash computed again
-///   projection  versions, audit and decisions, on the thread that writes the projection
+///   projection  versions, audit and decisions, on the thread that writes the projection; then the file becomes smaller
 ///
 /// What a LegalHold covers stays: its rows in the projection, and the journal from its beginning on. The process that
 /// leads writes into the status of each what its own projection has kept for it.

@@ -22,6 +22,38 @@ Value slim_resources(const Value& list, size_t most) {
       {{"groupVersion", list["groupVersion"].str().substr(0, 2 * kLongestName)}, {"resources", std::move(resources)}});
 }
 
+std::optional<DiscoveredApis> aggregated_apis(const Value& document) {
+  if (document["kind"].as_string() != "APIGroupDiscoveryList") return std::nullopt;
+  DiscoveredApis apis;
+  size_t left = kMostResources;
+  for (const Value& group : document["items"].items()) {
+    const std::string prefix =
+        group["metadata"]["name"].is_empty() ? "" : group["metadata"]["name"].str().substr(0, kLongestName) + "/";
+    for (const Value& version : group["versions"].items()) {
+      if (version["freshness"].as_string() == "Stale" || apis.lists.size() == kMostGroupVersions) {
+        apis.complete = false;
+        continue;
+      }
+      Value resources = Value::array();
+      for (const Value& resource : version["resources"].items()) {
+        const auto name = resource["resource"].as_string();
+        const auto kind = resource["responseKind"]["kind"].as_string();
+        // Without a kind there are only its subresources.
+        if (kind.empty() || name.size() > kLongestName || kind.size() > kLongestName) continue;
+        if (left == 0) {
+          apis.complete = false;
+          break;
+        }
+        --left;
+        resources.push_back(Value::object({{"name", name}, {"kind", kind}}));
+      }
+      apis.lists.push_back(Value::object({{"groupVersion", prefix + version["version"].str().substr(0, kLongestName)},
+                                          {"resources", std::move(resources)}}));
+    }
+  }
+  return apis;
+}
+
 Value api_enablements(const Value& resource_lists) {
   std::map<std::string, std::map<std::string, std::string>> kinds;  // by group version, by resource name
   for (const Value& list : resource_lists.items()) {
@@ -38,6 +70,12 @@ Value api_enablements(const Value& resource_lists) {
     enablements.push_back(Value::object({{"groupVersion", version}, {"resources", std::move(list)}}));
   }
   return enablements;
+}
+
+Health completeness_of(size_t found, bool complete) {
+  if (complete) return {"True", "Complete", "collected complete APIEnablements from the cluster"};
+  if (found == 0) return {"False", "Empty", "collected empty APIEnablements from the cluster"};
+  return {"False", "Partial", "might collect partial APIEnablements(" + std::to_string(found) + ") from the cluster"};
 }
 
 Health health_from(int http_status) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "events/base/error.h"
@@ -12,10 +14,22 @@ namespace shiplog::collector {
 
 // A Cluster's status, computed from the responses of its API. Pure.
 
+/// What a member may have.
+inline constexpr size_t kMostGroupVersions = 1'000;
+inline constexpr size_t kMostResources = 20'000;
+
 /// An APIResourceList with no more than what becomes apiEnablements, at most `most` resources.
 Value slim_resources(const Value& list, size_t most);
 
-/// CL-20: apiEnablements from APIResourceLists, sorted, without subresources.
+/// What one document of discovery says.
+struct DiscoveredApis {
+  Value lists = Value::array();  ///< as slim_resources()
+  bool complete = true;          ///< no group version was left out: its server does not answer, or there are too many
+};
+/// From an APIGroupDiscoveryList, of /api or /apis; nullopt: it is something else.
+std::optional<DiscoveredApis> aggregated_apis(const Value& document);
+
+/// CL-20: apiEnablements, at most kMostResources of them, from APIResourceLists, sorted, without subresources.
 Value api_enablements(const Value& resource_lists);
 
 /// The result of a probe, before damping.
@@ -23,6 +37,9 @@ struct Health {
   std::string status, reason, message;
   bool operator==(const Health&) const = default;
 };
+
+/// CL-19: the condition CompleteAPIEnablements, of so many group versions that could be read.
+Health completeness_of(size_t found, bool complete);
 
 /// CL-17: from the HTTP status of /readyz (or /healthz).
 Health health_from(int http_status);

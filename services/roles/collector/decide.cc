@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "events/base/utf8.h"
 #include "events/state/answers.h"
-#include "events/state/binding.h"
 #include "events/state/bound_template.h"
 #include "events/state/condition.h"
 #include "events/state/work.h"
@@ -18,34 +16,34 @@ namespace {
 
 constexpr size_t kMostCauses = 3;
 constexpr size_t kLongestCause = 300;
-/// What was added meanwhile must be kept.
-constexpr Millis kLookAgainAfter{100};
 
 /// Why the present generation of a Work has not been sent to its member; empty: nothing holds it back.
-std::string held_back_by(const State& state, const ObjectKey& key, const Value& work) {
+std::string held_back_by(const State& state, const std::string& name, const Value& work) {
   const Value& dispatching = condition_of(work, "Dispatching");
   if (dispatching["status"].as_string() == "False") return dispatching["message"].str();
-  const Cluster* cluster = state.cluster(cluster_of_space(key.ns));
-  if (cluster != nullptr && !cluster->ready()) return "cluster(" + cluster_of_space(key.ns) + ") not ready";
+  const Cluster* cluster = state.cluster(name);
+  if (cluster != nullptr && !cluster->ready()) return "cluster(" + name + ") not ready";
   return "";
 }
 
 /// T-7: one cluster's line.
-Result<Value> item_of(const State& state, const ObjectKey& key, const Value& work, const Binding& binding) {
+Result<Value> item_of(const State& state, const ObjectKey& key, const std::string& cluster, const Value& work,
+                      const Value& resource) {
   const Value& manifests = work["spec"]["workload"]["manifests"];
   const auto manifest = std::ranges::find_if(manifests.items(), [&](const Value& candidate) {
-    return candidate["apiVersion"].as_string() == binding.api_version &&
-           candidate["kind"].as_string() == binding.kind &&
-           candidate["metadata"]["namespace"].as_string() == binding.ns &&
-           candidate["metadata"]["name"].as_string() == binding.name;
+    return candidate["apiVersion"].as_string() == resource["apiVersion"].as_string() &&
+           candidate["kind"].as_string() == resource["kind"].as_string() &&
+           candidate["metadata"]["namespace"].as_string() == resource["namespace"].as_string() &&
+           candidate["metadata"]["name"].as_string() == resource["name"].as_string();
   });
   if (manifest == manifests.items().end()) {
-    return Error{ErrorCode::kInvalid, to_string(key) + " holds no manifest of " + binding.kind + " " +
-                                          (binding.ns.empty() ? "" : binding.ns + "/") + binding.name};
+    const std::string ns = resource["namespace"].str();
+    return Error{ErrorCode::kInvalid, to_string(key) + " holds no manifest of " + resource["kind"].str() + " " +
+                                          (ns.empty() ? "" : ns + "/") + resource["name"].str()};
   }
-  Value item = Value::object({{"clusterName", cluster_of_space(key.ns)}, {"health", "Unknown"}});
+  Value item = Value::object({{"clusterName", cluster}, {"health", "Unknown"}});
   const Value& condition = condition_of(work, "Applied");
-  const std::string held_back = applied(work) ? "" : held_back_by(state, key, work);
+  const std::string held_back = applied(work) ? "" : held_back_by(state, cluster, work);
   if (!held_back.empty()) item.set("appliedMessage", held_back);
   if (condition["status"].as_string() != "True") {
     if (held_back.empty() && !condition["message"].is_empty()) item.set("appliedMessage", condition["message"]);
@@ -79,15 +77,17 @@ struct ClusterItems {
   bool has_status = false;  ///< of at least one
 };
 
-Result<ClusterItems> items_of_works(const State& state, const Binding& binding, const ObjectKey& key) {
+Result<ClusterItems> items_of_works(const State& state, const ObjectKey& binding, std::string_view label,
+                                    std::string_view id, const Value& resource) {
   ClusterItems items;
-  const char* label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
-  for (const ObjectKey& work : state.labelled(label, binding.permanent_id)) {
-    if (work.type != type::kWork || deleting(state.value_of(work))) continue;
-    if (!rendered_for(state.value_of(work), key)) continue;
-    items.has_status = items.has_status || !state.value_of(work)["status"].is_empty();
-    SHIPLOG_TRY(Value item, item_of(state, work, state.value_of(work), binding));
-    items.by_cluster[cluster_of_space(work.ns)] = std::move(item);
+  for (const ObjectKey& key : state.labelled(label, id)) {
+    if (key.type != type::kWork) continue;
+    const Value& work = state.value_of(key);
+    if (deleting(work) || !rendered_for(work, binding)) continue;
+    items.has_status = items.has_status || !work["status"].is_empty();
+    std::string cluster = cluster_of_space(key.ns);
+    SHIPLOG_TRY(Value item, item_of(state, key, cluster, work, resource));
+    items.by_cluster[std::move(cluster)] = std::move(item);
   }
   return items;
 }
@@ -96,14 +96,14 @@ StatusAggregated aggregated(const ObjectKey& key, const Value& spec, const std::
   StatusAggregated event;
   event.binding = key;
   event.aggregated_status = Value::array();
-  std::set<std::string> applied_on;
-  for (const auto& [cluster, item] : by_cluster) {
-    event.aggregated_status.push_back(item);
-    if (item["applied"].as_bool()) applied_on.insert(cluster);
-  }
   // T-9: everywhere it should be, nowhere else, and taken by all.
   const auto wanted = wanted_clusters(spec);
-  event.fully_applied = !wanted.empty() && applied_on == wanted && by_cluster.size() == wanted.size();
+  event.fully_applied = !wanted.empty() && by_cluster.size() == wanted.size();
+  for (auto want = wanted.begin(); const auto& [cluster, item] : by_cluster) {
+    event.aggregated_status.push_back(item);
+    event.fully_applied = event.fully_applied && item["applied"].as_bool() && cluster == *want;
+    if (event.fully_applied) ++want;
+  }
   event.reason = event.fully_applied ? "FullyAppliedSuccess" : "FullyAppliedFailed";
   event.message = event.fully_applied
                       ? "All works have been successfully applied"
@@ -115,15 +115,18 @@ bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.
 
 }  // namespace
 
-std::set<std::string> wanted_clusters(const Value& spec) {
-  std::set<std::string> wanted;
-  for (const Value& target : spec["clusters"].items()) wanted.insert(target["name"].str());
+std::vector<std::string_view> wanted_clusters(const Value& spec) {
+  std::vector<std::string_view> wanted;
+  for (const Value& target : spec["clusters"].items()) wanted.push_back(target["name"].as_string());
   for (const Value& required : spec["requiredBy"].items()) {
-    for (const Value& target : required["clusters"].items()) wanted.insert(target["name"].str());
+    for (const Value& target : required["clusters"].items()) wanted.push_back(target["name"].as_string());
   }
   for (const Value& task : spec["gracefulEvictionTasks"].items()) {
-    if (task["purgeMode"].as_string() != "Directly") wanted.insert(task["fromCluster"].str());
+    if (task["purgeMode"].as_string() != "Directly") wanted.push_back(task["fromCluster"].as_string());
   }
+  std::ranges::sort(wanted);
+  const auto again = std::ranges::unique(wanted);
+  wanted.erase(again.begin(), again.end());
   return wanted;
 }
 
@@ -132,10 +135,11 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
   if (object == nullptr || !is_binding(key.type)) {
     return Nothing{};
   }
-  const Binding binding = binding_from(key, object->value);
-  if (binding.deleting || binding.permanent_id.empty()) return Nothing{};
+  const char* label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
+  const std::string_view id = label_of(object->value, label);
+  if (deleting(object->value) || id.empty()) return Nothing{};
 
-  SHIPLOG_TRY(const ClusterItems items, items_of_works(state, binding, key));
+  SHIPLOG_TRY(const ClusterItems items, items_of_works(state, key, label, id, object->value["spec"]["resource"]));
   // T-6: a Work without a status yet is no reason to report, only one that had a status before. Whether the scheduler
   // placed the binding or another one requires it (B-32) makes no difference.
   if (!items.has_status && object->value["status"]["aggregatedStatus"].is_empty()) return Nothing{};
@@ -173,7 +177,8 @@ Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) 
   }
   // The template's status is computed from its spec and its status: it must not have moved on meanwhile.
   Decision decision;
-  decision.look_again = now + kLookAgainAfter;
+  // What the interpreter was to answer is still asked for.
+  if (missing) decision.look_again = now;
   if (!event.template_object.empty()) {
     decision.expects.push_back({event.template_object, state.revision_of(event.template_object)});
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <set>
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "events/decision.h"
 
@@ -18,7 +18,7 @@ namespace shiplog::collector {
 ///   that is unreachable becomes not ready.
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now);
 
-/// B-4, without the Works that exist: where a binding with that spec wants to be.
-std::set<std::string> wanted_clusters(const Value& spec);
+/// B-4, without the Works that exist: where a binding with that spec wants to be. Sorted, each once; views into `spec`.
+std::vector<std::string_view> wanted_clusters(const Value& spec);
 
 }  // namespace shiplog::collector

@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/state/work.h"
+#include "services/interpreter/customizations.h"
 #include "services/roles/collector/cluster_status.h"
 #include "services/roles/collector/manifest_status.h"
 #include "services/roles/collector/member_totals.h"
@@ -187,6 +188,22 @@ TEST_F(CollectorDecide, SumsWorksUpIntoBindingAndTemplate_T_7_T_9_T_11) {
   const Value& status = stage.state().value_of({"deployments.apps", "default", "web"})["status"];
   EXPECT_EQ(status["readyReplicas"], Value{5});
   EXPECT_EQ(status["observedGeneration"], Value{1});
+}
+
+// The status of the binding is written without the template's: something has to ask the interpreter again.
+TEST_F(CollectorDecide, ABindingIsLookedAtAgainWhileTheInterpreterOfItsTemplateFails_T_11) {
+  report("m1", 2);
+  const auto without = collector::decide(stage.state(), key, stage.now());
+  ASSERT_NE(decision_of(without), nullptr);
+  EXPECT_EQ(decision_of(without)->look_again, std::nullopt) << "a change of a Work triggers it";
+  stage.put({interpreter::kCustomizationType, "", "c"}, parse_json(R"({"spec":{
+      "target":{"apiVersion":"apps/v1","kind":"Deployment"},
+      "customizations":{"statusAggregation":{"luaScript":"function AggregateStatus(o) error('no') end"}}}})")
+                                                            .value());
+  const auto with = collector::decide(stage.state(), key, stage.now());
+  ASSERT_NE(decision_of(with), nullptr);
+  EXPECT_TRUE(std::get<StatusAggregated>(decision_of(with)->events.front()).template_object.empty());
+  EXPECT_EQ(decision_of(with)->look_again, stage.now());
 }
 
 TEST_F(CollectorDecide, AWorkThatWasNotRenderedForTheBindingIsIgnored) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "events/base/hash.h"
-#include "events/slots.h"
 
 namespace shiplog::collector {
 namespace {
@@ -47,9 +46,8 @@ void PageGate::leave() {
   enter(next);
 }
 
-MemberResources::MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster,
-                                 std::string route)
-    : members_{members}, gate_{std::move(gate)}, cluster_{std::move(cluster)}, route_{std::move(route)} {
+MemberResources::MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster)
+    : members_{members}, gate_{std::move(gate)}, cluster_{std::move(cluster)} {
   const MemberTotals::Limits limits;
   collections_[0] = {.which = Which::kNodes, .path = "/api/v1/nodes", .limit = kPageLimit, .most = limits.nodes};
   collections_[1] = {.which = Which::kPods, .path = "/api/v1/pods", .limit = kPodsAtOnce, .most = limits.pods};
@@ -176,6 +174,7 @@ void MemberResources::begin_watch(Collection& collection, UtcMillis now) {
         const auto self = weak.lock();
         if (self == nullptr || collection.watch_number != number) return;
         collection.running = false;
+        ++self->ends_;
         if (collection.heard || end) return;
         ++collection.watch_failures;
         collection.not_before = collection.heard_at + pause_after(collection.watch_failures);
@@ -211,30 +210,6 @@ void MemberResources::take(const Collection& collection, const Value& object, bo
   } else {
     gone ? totals_.remove_pod(object) : totals_.put_pod(object);
   }
-}
-
-std::shared_ptr<MemberResources> FollowedMembers::of(const std::string& cluster, const std::string& route) {
-  std::shared_ptr<MemberResources>& followed = followed_[cluster];
-  if (followed == nullptr || followed->route() != route) {
-    if (followed != nullptr) followed->close();
-    followed = std::make_shared<MemberResources>(members_, gate_, cluster, route);
-  }
-  return followed;
-}
-
-void FollowedMembers::forget(const std::string& cluster) {
-  const auto found = followed_.find(cluster);
-  if (found == followed_.end()) return;
-  found->second->close();
-  followed_.erase(found);
-}
-
-void FollowedMembers::forget_slot(int slot) {
-  std::erase_if(followed_, [slot](const auto& each) {
-    if (slot_of(each.first) != slot) return false;
-    each.second->close();
-    return true;
-  });
 }
 
 }  // namespace shiplog::collector

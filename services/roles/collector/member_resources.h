@@ -40,8 +40,7 @@ class PageGate {
 /// Nothing runs by itself: follow(), called with every probe, sees to what has ended. Threads: the fold thread.
 class MemberResources : public std::enable_shared_from_this<MemberResources> {
  public:
-  /// `route`: where the member is reached; at another one there may be another member.
-  MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster, std::string route);
+  MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster);
 
   /// `then` is called when the figures are known, or cannot be had at present; if they were known before, within the
   /// call.
@@ -49,12 +48,11 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
   /// Ends the watches. What waits is called back.
   void close();
 
-  const std::string& route() const { return route_; }
   /// Both collections have been listed completely, and no list is under way.
   bool known() const;
   MemberTotals& totals() { return totals_; }
-  /// What is counted has differed from what is reported since then, too little to report it at once.
-  std::optional<UtcMillis> differs_since;
+  /// Watches that have ended so far: servers end them when they stop, and now and then.
+  uint64_t ends() const { return ends_; }
 
  private:
   enum class Which : size_t { kNodes, kPods };
@@ -85,25 +83,12 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
 
   Members& members_;
   const std::shared_ptr<PageGate> gate_;
-  const std::string cluster_, route_;
+  const std::string cluster_;
   MemberTotals totals_;
+  uint64_t ends_ = 0;
   std::array<Collection, 2> collections_;
   std::vector<std::function<void()>> waiting_;
   bool closed_ = false;
-};
-
-/// Those of all members whose nodes and pods are counted. Threads: the fold thread.
-class FollowedMembers {
- public:
-  explicit FollowedMembers(Members& members) : members_{members} {}
-  std::shared_ptr<MemberResources> of(const std::string& cluster, const std::string& route);
-  void forget(const std::string& cluster);
-  void forget_slot(int slot);
-
- private:
-  Members& members_;
-  const std::shared_ptr<PageGate> gate_ = std::make_shared<PageGate>();
-  std::map<std::string, std::shared_ptr<MemberResources>> followed_;
 };
 
 }  // namespace shiplog::collector

@@ -10,6 +10,7 @@
 
 #include "events/state/condition.h"
 #include "events/state/work.h"
+#include "services/roles/collector/followed_members.h"
 #include "services/roles/collector/role.h"
 #include "services/roles/dispatcher/role.h"
 #include "services/roles/lifecycle/role.h"
@@ -162,7 +163,7 @@ TEST_F(CollectorResources, KeepTheirLastFiguresWhileTheyCannotBeListed_CL_18) {
 
 TEST_F(CollectorResources, AProbeEndsAlsoWhenItsClusterIsRemovedMeanwhile) {
   collector::FollowedMembers followed{stage.members()};
-  const auto resources = followed.of("m1", "route");
+  const auto resources = followed.of("m1", "route", true)->resources;
   int ended = 0;
   resources->follow({}, stage.now(), [&] { ++ended; });
   EXPECT_EQ(ended, 0);

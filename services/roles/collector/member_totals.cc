@@ -174,14 +174,18 @@ void MemberTotals::put_node(const Value& object) {
   Node& node = nodes_[row];
   node.round = nodes_round_;
   if (!std::exchange(node.present, true)) {
+    ++changes_;
     ++nodes_present_;
     mark_stale(row);
   }
   const bool ready = condition_of(object, "Ready")["status"].as_string() == "True";
-  if (ready != node.ready) ready ? ++nodes_ready_ : --nodes_ready_;
-  node.ready = ready;
+  if (std::exchange(node.ready, ready) != ready) {
+    ++changes_;
+    ready ? ++nodes_ready_ : --nodes_ready_;
+  }
   const AmountSets::Entry* allocatable = sets_.acquire(resource_list_from(object["status"]["allocatable"]));
   if (allocatable != node.allocatable) {
+    ++changes_;
     AmountSets::add(allocatable_, node.allocatable, -1);
     AmountSets::add(allocatable_, allocatable, 1);
     mark_stale(row);
@@ -192,6 +196,7 @@ void MemberTotals::put_node(const Value& object) {
 void MemberTotals::remove_node_row(uint32_t row) {
   Node& node = nodes_[row];
   if (!std::exchange(node.present, false)) return;
+  ++changes_;
   --nodes_present_;
   if (std::exchange(node.ready, false)) --nodes_ready_;
   AmountSets::add(allocatable_, node.allocatable, -1);
@@ -206,6 +211,7 @@ void MemberTotals::remove_node(const Value& object) {
 }
 
 void MemberTotals::count(const Pod& pod, int sign) {
+  ++changes_;
   if (pod.node == kNoNode) return AmountSets::add(allocating_, pod.requests, sign);
   AmountSets::add(allocated_, pod.requests, sign);
   Node& node = nodes_[pod.node];

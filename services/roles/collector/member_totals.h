@@ -74,6 +74,8 @@ class MemberTotals {
   size_t nodes() const { return nodes_present_; }
   size_t pods() const { return pods_.size(); }
   size_t bytes() const;
+  /// Grows whenever something is put or removed.
+  uint64_t changes() const { return changes_; }
 
   /// CL-22: {totalNum, readyNum}.
   Value node_summary() const;
@@ -124,6 +126,7 @@ class MemberTotals {
                    std::optional<size_t> pods_number) const;
 
   const Limits limits_;
+  uint64_t changes_ = 0;
   bool exceeded_ = false;
   AmountSets sets_;
   std::vector<Node> nodes_;

@@ -1,8 +1,8 @@
 #include "services/roles/collector/probe.h"
 
 #include <array>
-#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,9 +16,6 @@ constexpr const char* kComplete = "CompleteAPIEnablements";
 constexpr const char* kWithinLimits = "WithinLimits";
 constexpr std::array<const char*, 2> kSummaries = {"nodeSummary", "resourceSummary"};
 
-// What a cluster may have.
-constexpr size_t kMostGroupVersions = 1'000;
-constexpr size_t kMostResources = 20'000;
 /// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
 
@@ -28,7 +25,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
       : task_{std::move(task)},
         members_{probed.members},
         damping_{std::move(probed.damping)},
-        resources_{std::move(probed.resources)},
+        member_{std::move(probed.member)},
+        resources_{member_ == nullptr ? nullptr : member_->resources},
         thresholds_{probed.thresholds},
         short_of_room_{probed.short_of_room},
         name_{task_->key().name},
@@ -39,8 +37,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     if (cluster == nullptr) damping_->forget(name_);
     // CL-15: not before lifecycle has prepared the cluster; its change of the Cluster triggers this key.
     const Value& object = task_->state().value_of(task_->key());
-    if (cluster == nullptr || cluster->sync_mode == "Pull" || !has_finalizer(object, finalizer::kCluster))
-      return task_->done();
+    if (cluster == nullptr || member_ == nullptr || !has_finalizer(object, finalizer::kCluster)) return task_->done();
     get_status("/readyz", [this](const Result<MemberResponse>& response) {
       if (!response || response.value().status != 404) return judge(response);
       get_status("/healthz", [this](const Result<MemberResponse>& older) { judge(older); });
@@ -55,45 +52,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
     // CL-18, CL-27: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();
-    get_status("/version", [this](const Result<MemberResponse>& version) {
-      if (good(version)) version_ = version.value().body["gitVersion"];
-      find_groups();
-    });
-  }
-
-  void find_groups() {
-    group_versions_.push_back("/api/v1");
-    get("/apis", [this](const Result<MemberResponse>& groups) {
-      complete_ = good(groups);
-      if (complete_) {
-        for (const Value& group : groups.value().body["groups"].items()) {
-          for (const Value& version : group["versions"].items()) {
-            if (group_versions_.size() < kMostGroupVersions) {
-              group_versions_.push_back("/apis/" + version["groupVersion"].str());
-            } else {
-              complete_ = false;
-            }
-          }
-        }
-      }
-      next_group();
-    });
-  }
-
-  void next_group() {
-    if (group_versions_.empty()) return find_resources();
-    std::string path = std::move(group_versions_.front());
-    group_versions_.pop_front();
-    get(std::move(path), [this](const Result<MemberResponse>& resources) {
-      if (good(resources)) {
-        Value slim = slim_resources(resources.value().body, kMostResources - served_);
-        served_ += slim["resources"].size();
-        resource_lists_.push_back(std::move(slim));
-      } else {
-        complete_ = false;
-      }
-      next_group();
-    });
+    if (resources_ != nullptr && std::exchange(member_->ends, resources_->ends()) != resources_->ends()) {
+      member_->apis->doubt();
+    }
+    member_->apis->look(task_->trace(), task_->now(), [self = shared_from_this()] { self->find_resources(); });
   }
 
   void find_resources() {
@@ -103,7 +65,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   void find_identity() {
     collected_ = true;
-    if (!status_of(task_->state())["kubernetesVersion"].is_empty()) return report();
+    if (!task_->state().value_of(task_->key())["status"]["kubernetesVersion"].is_empty()) return report();
     get("/api/v1/namespaces/kube-system", [this](const Result<MemberResponse>& ns) {
       joined_ = true;
       if (good(ns)) id_ = ns.value().body["metadata"]["uid"].str();
@@ -128,13 +90,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
       events.push_back(ClusterConditionChanged{key, type, now.status, now.reason, now.message});
     };
     if (collected_) {
-      const Value status = status_of(state);
-      Value observed = observed_of(status, state.value_of(key)["spec"]["resourceModels"]);
-      const bool differs = observed != status;
-      const bool due = differs && is_due(status, observed);
-      if (resources_ != nullptr && (due || !differs)) resources_->differs_since.reset();
-      if (due) events.push_back(ClusterObserved{key, std::move(observed)});
-      condition(kComplete, completeness());
+      if (auto observed = difference(state)) events.push_back(ClusterObserved{key, *std::move(observed)});
+      condition(kComplete, member_->apis->completeness());
     }
     if (const auto excess = members_.excess(name_); excess && task_->now() - excess->at < kForgiven) {
       condition(kWithinLimits, {"False", "LimitExceeded", excess->what});
@@ -144,16 +101,36 @@ class Probe : public std::enable_shared_from_this<Probe> {
     // Ready is written last: a client that waits for it finds the rest complete.
     condition(kReady, health_);
     if (events.empty()) return task_->done(every_);
-    task_->append_observation({std::move(events), {}}, [task = task_, every = every_](Result<Revision> appended) {
-      appended ? task->done(every) : task->retry(appended.error());
+    task_->append_observation({std::move(events), {}}, [self = shared_from_this()](Result<Revision> appended) {
+      appended ? self->task_->done(self->every_) : self->task_->retry(appended.error());
     });
+  }
+
+  /// The status as it is to be reported now; nullopt: it is reported already, or may wait.
+  std::optional<Value> difference(const State& state) {
+    const FollowedMember::Compared now{.cluster = state.revision_of(task_->key()),
+                                       .apis = member_->apis->changes(),
+                                       .totals = resources_ == nullptr ? 0 : resources_->totals().changes(),
+                                       .counted = resources_ != nullptr && resources_->known()};
+    if (member_->reported == now) return std::nullopt;
+    const Value status = status_of(state);
+    Value observed = observed_of(status, state.value_of(task_->key())["spec"]["resourceModels"]);
+    if (observed == status) {
+      member_->differs_since.reset();
+      member_->reported = now;
+      return std::nullopt;
+    }
+    if (!is_due(status, observed)) return std::nullopt;
+    member_->differs_since.reset();
+    return observed;
   }
 
   /// The status with all that this probe has found out.
   Value observed_of(const Value& status, const Value& models) const {
     Value observed = status;
-    if (!version_.is_empty()) observed.set("kubernetesVersion", version_);
-    if (resource_lists_.size() > 0) observed.set("apiEnablements", api_enablements(resource_lists_));
+    const MemberApis& apis = *member_->apis;
+    if (!apis.version().is_empty()) observed.set("kubernetesVersion", apis.version());
+    if (!apis.enablements().is_null()) observed.set("apiEnablements", apis.enablements());
     if (resources_ == nullptr) {
       for (const char* summary : kSummaries) {
         if (observed.contains(summary)) observed.erase(summary);
@@ -175,8 +152,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
       if (observed.contains(summary)) before.set(summary, observed[summary]);
     }
     if (before != observed) return true;
-    if (!resources_->differs_since) resources_->differs_since = task_->now();
-    return task_->now() - *resources_->differs_since >= thresholds_.at_latest;
+    if (!member_->differs_since) member_->differs_since = task_->now();
+    return task_->now() - *member_->differs_since >= thresholds_.at_latest;
   }
 
   /// The other Cluster of this member, which is registered once (1.3.2); nullptr: there is none.
@@ -185,14 +162,6 @@ class Probe : public std::enable_shared_from_this<Probe> {
       if (name != name_ && !id_.empty() && cluster.id == id_) return &name;
     }
     return nullptr;
-  }
-
-  /// CL-19.
-  Health completeness() const {
-    const size_t found = resource_lists_.size();
-    if (complete_) return {"True", "Complete", "collected complete APIEnablements from the cluster"};
-    if (found == 0) return {"False", "Empty", "collected empty APIEnablements from the cluster"};
-    return {"False", "Partial", "might collect partial APIEnablements(" + std::to_string(found) + ") from the cluster"};
   }
 
   /// The Cluster's status without its conditions, which have events of their own.
@@ -226,20 +195,16 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const TaskPtr task_;
   Members& members_;
   const std::shared_ptr<Damping> damping_;
+  const std::shared_ptr<FollowedMember> member_;
   const std::shared_ptr<MemberResources> resources_;
   const SummaryThresholds thresholds_;
   const bool short_of_room_;
   const std::string name_;
   const Millis every_;
   Health health_;
-  std::deque<std::string> group_versions_;
-  bool complete_ = true;
   bool collected_ = false;
   bool joined_ = false;
   std::string id_;
-  Value version_;
-  size_t served_ = 0;
-  Value resource_lists_ = Value::array();
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "services/adapters/members/members.h"
 #include "services/roles/collector/cluster_status.h"
-#include "services/roles/collector/member_resources.h"
+#include "services/roles/collector/followed_members.h"
 #include "services/roles/collector/summary_change.h"
 #include "services/runtime/role.h"
 
@@ -18,8 +18,9 @@ inline constexpr Millis kProbeEvery{10'000};
 struct Probed {
   Members& members;  ///< outlives the probe
   std::shared_ptr<Damping> damping;
-  /// What is known of nodes and pods. nullptr: they are not counted, and no summary of them remains.
-  std::shared_ptr<MemberResources> resources;
+  /// What is known of it. nullptr: there is no such cluster, or its agent probes it. Without resources no summary of
+  /// nodes and pods remains.
+  std::shared_ptr<FollowedMember> member;
   SummaryThresholds thresholds;
   bool short_of_room = false;  ///< a binding waits for room
   Millis every = kProbeEvery;

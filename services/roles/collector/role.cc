@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "events/base/json.h"
 #include "events/state/condition.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
+#include "services/roles/collector/aggregation_pace.h"
 #include "services/roles/collector/decide.h"
+#include "services/roles/collector/followed_members.h"
 #include "services/roles/collector/pods.h"
 #include "services/roles/collector/probe.h"
 #include "services/roles/collector/watch.h"
@@ -60,7 +60,8 @@ class CollectorRole final : public Role {
       // T-6: the Works trigger it; of itself, once it has been scheduled, only its targets.
       const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
       if (!change.removed() && scheduled(change.after) &&
-          (change.before["spec"] != change.after["spec"] || !scheduled(change.before))) {
+          (change.before["spec"] != change.after["spec"] || !scheduled(change.before)) &&
+          collector::has_works(state, key, change.after)) {
         wake.push_back(key);
       }
     } else if (key.type == type::kCluster) {
@@ -109,9 +110,7 @@ class CollectorRole final : public Role {
     followed_.forget_slot(slot);
     pods_.forget_slot(slot);
     damping_[static_cast<size_t>(slot)] = new_damping();
-    const auto in_slot = [&](const auto& item) { return slot_of_key(item.first) == slot; };
-    std::erase_if(last_aggregated_, in_slot);
-    std::erase_if(awaited_, in_slot);
+    pace_.forget([&](const ObjectKey& key) { return slot_of_key(key) == slot; });
   }
 
   /// What is done for a member belongs to its slot. A binding may be for any members: its name decides.
@@ -139,17 +138,6 @@ class CollectorRole final : public Role {
   }
 
  private:
-  /// The first report is sent at once; of a burst that follows, its last result.
-  static constexpr Millis kAggregateEvery{100};
-  /// So long the clusters that have applied it wait for the others, so that a binding is aggregated once for all.
-  static constexpr Millis kAwaitOthers{1000};
-  /// For so long a new binding is not reported while its Works are merely under way.
-  static constexpr Millis kAwaitFirst{10'000};
-  struct Awaited {
-    Millis patience;
-    UtcMillis since;
-  };
-
   std::shared_ptr<collector::Damping> new_damping() const {
     return std::make_shared<collector::Damping>(settings_.success_threshold, settings_.failure_threshold);
   }
@@ -158,15 +146,15 @@ class CollectorRole final : public Role {
     const ObjectKey& key = task->key();
     collector::Probed probed{.members = members_,
                              .damping = damping_[static_cast<size_t>(slot_of_key(key))],
-                             .resources = nullptr,
+                             .member = nullptr,
                              .thresholds = settings_.summaries,
                              .short_of_room = !short_of_room_.empty(),
                              .every = settings_.probe_every};
     const Cluster* cluster = task->state().cluster(key.name);
-    if (settings_.counts_resources && cluster != nullptr && cluster->sync_mode != "Pull") {
+    if (cluster != nullptr && cluster->sync_mode != "Pull") {
       const Value& spec = task->state().value_of(key)["spec"];
-      const std::string route = to_json(Value::array({spec["apiEndpoint"], spec["secretRef"], spec["proxyURL"]}));
-      probed.resources = followed_.of(key.name, route);
+      const Value route = Value::array({spec["apiEndpoint"], spec["secretRef"], spec["proxyURL"]});
+      probed.member = followed_.of(key.name, route, settings_.counts_resources);
     } else {
       followed_.forget(key.name);
     }
@@ -184,48 +172,10 @@ class CollectorRole final : public Role {
 
   /// collector::decide, once it is worth while.
   Result<Decided> aggregate(const State& state, const ObjectKey& key, UtcMillis now) {
-    const auto last = last_aggregated_.find(key);
-    if (last != last_aggregated_.end()) {
-      const Millis since = now - last->second;
-      if (since.value >= 0 && since < kAggregateEvery) return LookAgain{last->second + kAggregateEvery};
-      last_aggregated_.erase(last);
-    }
-    if (const auto patience = patience_with(state, key)) {
-      Awaited& awaited = awaited_[key];
-      if (awaited.patience != *patience) awaited = {*patience, now};
-      const Millis waited = now - awaited.since;
-      if (waited.value >= 0 && waited < *patience) return LookAgain{awaited.since + *patience};
-    }
-    awaited_.erase(key);
+    if (const auto later = pace_.wait(state, key, now)) return LookAgain{*later};
     auto decided = collector::decide(state, key, now);
-    if (decided && std::holds_alternative<Decision>(decided.value())) last_aggregated_[key] = now;
+    if (decided && std::holds_alternative<Decision>(decided.value())) pace_.reported(key, now);
     return decided;
-  }
-
-  /// How long to wait for pending reports of its clusters; nullopt: all have reported, or have no Work.
-  static std::optional<Millis> patience_with(const State& state, const ObjectKey& key) {
-    const Value& binding = state.value_of(key);
-    const char* label = key.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId;
-    const auto id = label_of(binding, label);
-    if (id.empty()) return std::nullopt;
-    bool begun = false;
-    size_t spoken = 0;
-    for (const ObjectKey& labelled : state.labelled(label, id)) {
-      const Value& work = state.value_of(labelled);
-      if (labelled.type != type::kWork) continue;
-      begun = true;
-      const bool held_back = condition_of(work, "Dispatching")["status"].as_string() == "False";
-      const bool refused = condition_of(work, "Applied")["status"].as_string() == "False";
-      // A cluster that applied it will also report its status.
-      if (held_back || refused || work["status"].contains("manifestStatuses")) ++spoken;
-    }
-    // A cluster that is not ready reports nothing, possibly for a long time.
-    const auto expected = std::ranges::count_if(collector::wanted_clusters(binding["spec"]), [&](const auto& target) {
-      const Cluster* cluster = state.cluster(target);
-      return cluster != nullptr && cluster->ready();
-    });
-    if (!begun || std::cmp_greater_equal(spoken, expected)) return std::nullopt;
-    return spoken == 0 ? kAwaitFirst : kAwaitOthers;
   }
 
   static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
@@ -287,8 +237,7 @@ class CollectorRole final : public Role {
   collector::PodProblems pods_;
   collector::FollowedMembers followed_;
   std::set<ObjectKey> short_of_room_;  // bindings that no room was found for
-  std::map<ObjectKey, UtcMillis> last_aggregated_;
-  std::map<ObjectKey, Awaited> awaited_;
+  collector::AggregationPace pace_;
 };
 
 }  // namespace

@@ -18,26 +18,13 @@ using interpreter::InterpreterOperation;
 
 namespace {
 
-constexpr const char* kSelector = "labelSelector=karmada.io%2Fmanaged%3Dtrue";
 constexpr Millis kFlushEvery{20};
-constexpr Millis kLookAfterWatch{2000};
-constexpr Millis kKindMissing{30'000};
-/// A stream that has died without a word is found out by then.
-constexpr Millis kListAgain{600'000};
-/// How far this replica may be behind the one that dispatches.
-constexpr Millis kLongestLag{60'000};
 constexpr size_t kMostAtOnce = 128;
-/// Objects of one type in one member that a control plane has put there.
-constexpr size_t kMostListed = 200'000;
-constexpr int kMostPages = 50'000;
 /// Of what is reported of one Work; a binding holds that of all its members.
 constexpr size_t kMostStatus = size_t{512} << 10U;
 /// What one member may make the journal grow by through its objects' statuses; later ones wait and replace each other.
 constexpr double kStatusBurst = 32.0 * 1024 * 1024;
 constexpr double kStatusPerSecond = 1024.0 * 1024;
-/// So long after Applied an object must have been observed; before that its first event may not have arrived yet.
-constexpr Millis kSettled{5000};
-
 /// What the member's own controllers and server do not touch between two writes of ours.
 Hash128 content_of(const Value& object) {
   std::string text;
@@ -62,39 +49,12 @@ Hash128 content_of(const Value& object) {
   return siphash128(text);
 }
 
-/// Not longer ago than that. A time far ahead is of another process's clock: nothing is known of when it was.
-bool within(UtcMillis since, UtcMillis now, Millis span) { return since - now < span && now - since < span; }
-
 std::string_view binding_id(const Value& object) {
   const auto id = label_of(object, label::kBindingId);
   return id.empty() ? label_of(object, label::kClusterBindingId) : id;
 }
 
-/// The status does not state yet whether the member has applied it, and it is not old.
-bool on_its_way(const Value& work, UtcMillis now) {
-  const auto made = parse_rfc3339(work["metadata"]["creationTimestamp"].as_string());
-  return condition_of(work, "Applied").is_null() && made && within(made.value(), now, kLongestLag);
-}
-
 }  // namespace
-
-struct MemberWatches::Watch {
-  std::unique_ptr<MemberWatch> stream;
-  bool ended = false;
-  UtcMillis since;
-  bool doubtful = false;  // its list missed something that may not have been sent yet, or may have vanished before
-};
-
-/// A list under way, page by page.
-struct MemberWatches::Listing {
-  std::string cluster;
-  Served served;
-  std::set<std::pair<std::string, std::string>> names;
-  std::string resource_version, token;
-  int limit = kPageLimit;
-  int pages = 0;
-  uint64_t asked = 0;
-};
 
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
@@ -145,7 +105,7 @@ void MemberWatches::forget_work(const ObjectKey& work) {
   applied_at_.erase(work);
   slot_of_work(work).look_again.erase(work);
   slot_of_work(work).unlisted.erase(work);
-  baselines_.erase(baselines_.lower_bound({work, 0}), baselines_.upper_bound({work, SIZE_MAX}));
+  baselines_.erase(work);
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
 
@@ -155,7 +115,7 @@ void MemberWatches::forget_slot(int number) {
   std::erase_if(watches_, [&](const auto& item) { return slot_of(item.first.name) == number; });
   std::erase_if(generations_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(applied_at_, [&](const auto& item) { return of_work(item.first); });
-  std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first.first); });
+  std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(asking_, [&](const auto& item) { return of_work(item.first.first); });
   std::erase_if(status_budgets_, [&](const auto& item) { return slot_of(item.first) == number; });
 }
@@ -191,32 +151,6 @@ void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   if (!own.look_again.empty() || !own.just_applied.empty()) own.inbox->rouse();
 }
 
-/// A write brings an event of the member. Without one nothing was written: the object was as it is wanted already, and
-/// was listed before there was this Work.
-void MemberWatches::doubt_unreported(const State& state, int number, UtcMillis now) {
-  Slot& own = slot(number);
-  for (ObjectKey& work : std::exchange(own.just_applied, {})) own.unreported.emplace_back(now, std::move(work));
-  for (; !own.unreported.empty() && !within(own.unreported.front().first, now, kSettled); own.unreported.pop_front()) {
-    const ObjectKey& work = own.unreported.front().second;
-    const Value& value = state.value_of(work);
-    const Value& manifests = manifests_of(value);
-    if (deleting(value) || !applied(value) || statuses_of(state, work).size() >= manifests.size()) continue;
-    for (const Value& manifest : manifests.items()) {
-      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
-      if (served) doubt(cluster_of_space(work.ns), served->type());
-    }
-  }
-}
-
-/// It was written after all. If that was before the list, what was written had vanished by then.
-void MemberWatches::doubt_unlisted(const ObjectKey& work, const Value& value) {
-  auto& unlisted = slot_of_work(work).unlisted;
-  const auto found = unlisted.find(work);
-  if (found == unlisted.end() || !applied(value)) return;
-  for (const std::string& type : found->second) doubt(cluster_of_space(work.ns), type);
-  unlisted.erase(found);
-}
-
 bool MemberWatches::evicting(const Value& work) const {
   return in_member_ || (!evicting_.empty() && evicting_.contains(std::string{binding_id(work)}));
 }
@@ -225,8 +159,8 @@ bool MemberWatches::evicting(const Value& work) const {
 bool MemberWatches::seen_as_rendered(const ObjectKey& work, const Value& value) const {
   const Value& manifests = manifests_of(value);
   for (size_t ordinal = 0; ordinal < manifests.size(); ++ordinal) {
-    const auto known = baselines_.find({work, ordinal});
-    if (known == baselines_.end() || known->second.manifest != manifests[ordinal]) return false;
+    const Baseline* known = baseline_of(work, ordinal);
+    if (known == nullptr || known->manifest != manifests[ordinal]) return false;
     if (asking_.contains({work, ordinal})) return false;
   }
   return manifests.size() > 0;
@@ -242,112 +176,6 @@ void MemberWatches::name_generations(const State& state, int number) {
     slot(number).pending[work] = std::move(statuses);
     generations_[work] = generation;
   }
-}
-
-void MemberWatches::reconcile_watch(const TaskPtr& task) {
-  const ObjectKey& key = task->key();
-  const auto& all_wanted = slot_of_cluster(key.name).wanted;
-  const auto wanted = all_wanted.find(key);
-  const Cluster* cluster = task->state().cluster(key.name);
-  if (wanted == all_wanted.end() || cluster == nullptr || cluster->sync_mode == "Pull" || !cluster->ready()) {
-    watches_.erase(key);  // a change of the cluster's condition triggers the key
-    return task->done();
-  }
-  const auto running = watches_.find(key);
-  const bool alive = running != watches_.end() && !running->second->ended;
-  if (alive && task->now() - running->second->since < (running->second->doubtful ? kSettled : kListAgain)) {
-    return task->done(kLookAfterWatch);
-  }
-  watches_.erase(key);
-  auto listing = std::make_shared<Listing>();
-  listing->cluster = key.name;
-  listing->served = wanted->second;
-  listing->asked = ++moments_;
-  list(task, std::move(listing));
-}
-
-void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) {
-  MemberRequest request;
-  request.path = listing->served.collection("") + "?limit=" + std::to_string(listing->limit) + "&" + kSelector;
-  if (!listing->token.empty()) request.path += "&continue=" + listing->token;
-  request.timeout = Millis{30'000};
-  request.trace = task->trace();
-  request.max_response_bytes = kMostPageBytes;
-  request.asks_for_less = listing->limit > kSmallPageLimit;
-  members_.request(
-      listing->cluster, std::move(request),
-      [this, task, listing,
-       alive = std::weak_ptr{slot_of_cluster(listing->cluster).inbox}](Result<MemberResponse> response) {
-        // The slot was lost meanwhile, or the role is destroyed; then there is no `this` either.
-        const auto inbox = alive.lock();
-        if (inbox == nullptr || inbox != slot_of_cluster(listing->cluster).inbox) return;
-        if (!response && response.error().code == ErrorCode::kTooLarge && listing->limit > kSmallPageLimit) {
-          listing->limit = kSmallPageLimit;
-          return list(task, listing);
-        }
-        if (!response) return task->retry(response.error());
-        const Value& body = response.value().body;
-        if (response.value().status == 404) return task->done(kKindMissing);
-        if (response.value().status != 200) {
-          return task->retry({ErrorCode::kUnavailable, "cluster " + listing->cluster + ": listing " +
-                                                           listing->served.type() + ": HTTP status " +
-                                                           std::to_string(response.value().status)});
-        }
-        if (listing->names.size() + body["items"].size() > kMostListed || ++listing->pages > kMostPages) {
-          return task->retry({ErrorCode::kTooLarge, "cluster " + listing->cluster + ": listing " +
-                                                        listing->served.type() + ": there are more than " +
-                                                        std::to_string(kMostListed) + " objects"});
-        }
-        for (const Value& item : body["items"].items()) {
-          // Items of a list have no kind.
-          Value object = item;
-          std::string kind = body["kind"].str();
-          if (object["kind"].is_empty() && kind.ends_with("List")) {
-            object.set("kind", kind.substr(0, kind.size() - 4));
-            object.set("apiVersion", body["apiVersion"]);
-          }
-          listing->names.emplace(object["metadata"]["namespace"].str(), object["metadata"]["name"].str());
-          inbox->put(Arrived{listing->cluster,
-                             listing->served.type(),
-                             Arrived::What::kPresent,
-                             std::move(object),
-                             {},
-                             {},
-                             listing->asked});
-        }
-        listing->resource_version = body["metadata"]["resourceVersion"].str();
-        listing->token = body["metadata"]["continue"].str();
-        listing->token.empty() ? begin(task, listing) : list(task, listing);
-      });
-}
-
-void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
-  const std::string type = listing->served.type();
-  const auto& inbox_of_slot = slot_of_cluster(listing->cluster).inbox;
-  inbox_of_slot->put(Arrived{listing->cluster, type, Arrived::What::kListed, {}, std::move(listing->names)});
-  auto watch = std::make_shared<Watch>();
-  watch->since = task->now();
-  watch->stream = members_.watch(
-      listing->cluster,
-      listing->served.collection("") + "?" + kSelector + "&resourceVersion=" + listing->resource_version,
-      [alive = std::weak_ptr{inbox_of_slot}, cluster = listing->cluster, type,
-       weak = std::weak_ptr{watch}](const Value& event) {
-        const auto inbox = alive.lock();
-        if (inbox == nullptr) return;
-        const auto event_type = event["type"].as_string();
-        if (event_type == "ADDED" || event_type == "MODIFIED") {
-          inbox->put(Arrived{cluster, type, Arrived::What::kPresent, event["object"], {}});
-        } else if (event_type == "DELETED") {
-          inbox->put(Arrived{cluster, type, Arrived::What::kGone, event["object"], {}});
-        } else if (event_type == "ERROR") {  // 410: too far behind; begin again with a list
-          if (const auto self = weak.lock()) self->ended = true;
-        }
-      },
-      [weak = std::weak_ptr{watch}](const Result<void>&) {
-        if (const auto self = weak.lock()) self->ended = true;
-      });
-  watches_[task->key()] = std::move(watch);
-  task->done(kLookAfterWatch);
 }
 
 void MemberWatches::flush(const TaskPtr& task) {
@@ -457,11 +285,13 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
       continue;
     }
     if (arrived.what == Arrived::What::kGone) {
-      baselines_.erase({work, ordinal});
+      if (const auto known = baselines_.find(work); known != baselines_.end()) known->second.erase(ordinal);
       asking_.erase({work, ordinal});
       gone(state, work, manifest);
-      if (!applied(value)) doubt(arrived.cluster, arrived.type);
+      if (!applied(value)) doubt(arrived.type, work);
     } else {
+      const auto watch = watches_.find({arrived.type, kWatch, arrived.cluster});
+      if (watch != watches_.end() && manifests.size() == 1) watch->second->doubtful.erase(work);
       auto& unlisted = slot_of_work(work).unlisted;
       if (const auto found = unlisted.find(work); found != unlisted.end()) found->second.erase(arrived.type);
       present(state, work, ordinal, arrived, now);
@@ -469,40 +299,17 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
   }
 }
 
-/// Objects that a Work reports as present but the list lacks have vanished while there was no watch.
-void MemberWatches::take_in_list(const State& state, const Arrived& arrived, UtcMillis now) {
-  for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
-    const ObjectKey key{type::kWork, name.ns, name.name};
-    const bool taken = applied(work.value);
-    if (deleting(work.value)) continue;
-    for (const Value& manifest : manifests_of(work.value).items()) {
-      const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
-      if (!served || served->type() != arrived.type) continue;
-      if (arrived.listed.contains({manifest["metadata"]["namespace"].str(), manifest["metadata"]["name"].str()}))
-        continue;
-      const auto since = parse_rfc3339(condition_of(work.value, "Applied")["lastTransitionTime"].as_string());
-      const bool settled = since && !within(since.value(), now, kSettled);
-      if (taken && (work.value["status"].contains("manifestStatuses") || settled)) {
-        gone(state, key, manifest);
-      } else if (taken || on_its_way(work.value, now)) {
-        doubt(arrived.cluster, arrived.type);
-      } else {
-        slot_of_work(key).unlisted[key].insert(arrived.type);
-      }
-    }
-  }
-}
-
-/// What was missing, or went, may have been written by us without our knowing yet: the member is listed once more.
-void MemberWatches::doubt(const std::string& cluster, const std::string& type) {
-  const auto watch = watches_.find({type, kWatch, cluster});
-  if (watch != watches_.end()) watch->second->doubtful = true;
-}
-
 const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& work) const {
   const auto& all_pending = slots_[static_cast<size_t>(slot_of(cluster_of_space(work.ns)))].pending;
   const auto pending = all_pending.find(work);
   return pending != all_pending.end() ? pending->second : state.value_of(work)["status"]["manifestStatuses"];
+}
+
+const MemberWatches::Baseline* MemberWatches::baseline_of(const ObjectKey& work, size_t ordinal) const {
+  const auto of_work = baselines_.find(work);
+  if (of_work == baselines_.end()) return nullptr;
+  const auto known = of_work->second.find(ordinal);
+  return known == of_work->second.end() ? nullptr : &known->second;
 }
 
 void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived,
@@ -559,10 +366,10 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
   const Value& manifest = manifests_of(state.value_of(work))[ordinal];
   const auto hash = annotation_of(object, annotation::kManifestHash);
   if (hash.empty()) return true;  // our labels were removed
-  const auto known = baselines_.find({work, ordinal});
+  const Baseline* known = baseline_of(work, ordinal);
   // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
-  const bool same = known != baselines_.end() && known->second.manifest == manifest;
-  const std::string manifest_hash = same ? known->second.manifest_hash : to_string(siphash128(to_json(manifest)));
+  const bool same = known != nullptr && known->manifest == manifest;
+  const std::string manifest_hash = same ? known->manifest_hash : to_string(siphash128(to_json(manifest)));
   // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
   if (hash != manifest_hash) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
   const std::string revision{annotation_of(object, annotation::kRevision)};
@@ -573,7 +380,7 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
     wanted.erase("data");
     wanted.erase("stringData");
   }
-  const auto [at, first] = baselines_.try_emplace({work, ordinal}, Baseline{revision, content, false, false, {}, {}});
+  const auto [at, first] = baselines_[work].try_emplace(ordinal, Baseline{revision, content, false, false, {}, {}});
   Baseline& baseline = at->second;
   baseline.manifest = manifest;
   baseline.manifest_hash = manifest_hash;

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,8 @@ namespace shiplog::collector {
 ///   altered    health "Unknown": the applied fields were changed (E-15); the dispatcher then writes it again.
 ///
 /// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
-/// an inbox until the flush key's next turn, which reports for many Works in one entry: a watch has no task of its own.
+/// an inbox until the flush key's next turn, which reports for many Works in one entry. The key of a watch rests while
+/// it runs, but for a look now and then whether it is still alive.
 /// Members of different slots have nothing in common: each slot has an inbox and a flush key of its own. The key rests
 /// while there is nothing to report; the first of what arrives then wakes it, a moment later.
 /// Everything here is memory of this process and is rebuilt by listing. Threads: the fold thread.
@@ -75,8 +77,20 @@ class MemberWatches {
  private:
   static constexpr const char* kWatch = "@watch";
   static constexpr const char* kFlush = "@flush";
+  /// So long after Applied an object must have been observed; before that its first event may not have arrived yet.
+  static constexpr Millis kSettled{5000};
+  /// How far this replica may be behind the one that dispatches.
+  static constexpr Millis kLongestLag{60'000};
 
-  struct Watch;
+  struct Watch {
+    std::unique_ptr<MemberWatch> stream;
+    std::function<void()> wake;  // triggers its key, a moment later
+    bool ended = false;
+    bool heard = false;  // something since the last look, if only a bookmark
+    UtcMillis since, heard_at;
+    // Works with an object that its list missed: it may not have been sent yet, or may have vanished before.
+    std::set<ObjectKey> doubtful = {};
+  };
   struct Arrived {
     std::string cluster, type;
     enum class What { kPresent, kGone, kListed } what;
@@ -119,7 +133,8 @@ class MemberWatches {
   bool too_early(const State& state, Arrived& arrived, UtcMillis now) const;
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
-  void doubt(const std::string& cluster, const std::string& type);
+  void doubt(const std::string& type, const ObjectKey& work);
+  bool in_doubt(const State& state, Watch& watch) const;
   void doubt_unlisted(const ObjectKey& work, const Value& value);
   void doubt_unreported(const State& state, int slot, UtcMillis now);
   void present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived, UtcMillis now);
@@ -135,6 +150,8 @@ class MemberWatches {
   bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived);
   bool asked_before_applied(const ObjectKey& work, const Arrived& arrived) const;
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
+  /// nullptr: the object has not been seen.
+  const Baseline* baseline_of(const ObjectKey& work, size_t ordinal) const;
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
   void name_generations(const State& state, int slot);
@@ -178,16 +195,16 @@ class MemberWatches {
   const bool in_member_;
   std::array<Slot, kSlots> slots_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
-  std::map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
-  std::set<std::string> evicting_;            // permanent ids of the bindings with evictions
+  std::unordered_map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
+  std::set<std::string> evicting_;                      // permanent ids of the bindings with evictions
   /// When the Work was seen to be applied first, for a generation.
   struct AppliedAt {
     int64_t generation = 0;
     uint64_t moment = 0;
   };
   uint64_t moments_ = 0;  // counts what is put in an order by it
-  std::map<ObjectKey, AppliedAt> applied_at_;
-  std::map<ManifestRef, Baseline> baselines_;
+  std::unordered_map<ObjectKey, AppliedAt> applied_at_;
+  std::unordered_map<ObjectKey, std::map<size_t, Baseline>> baselines_;  // by Work, then by manifest
   std::map<ManifestRef, Asking> asking_;
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes

@@ -20,19 +20,6 @@ constexpr size_t kLongestMessage = 1024;       // as in Kubernetes
 constexpr int kMostTries = 3;
 constexpr Millis kBetweenComplaints{10'000};
 
-/// What client-go counts up by: source, object, type, reason and message.
-Hash128 identity_of(const EventDraft& report) {
-  const Value& meta = report.object["metadata"];
-  std::string text;
-  for (const std::string_view part :
-       {meta["uid"].as_string(), report.object["kind"].as_string(), meta["namespace"].as_string(),
-        meta["name"].as_string(), std::string_view{report.component}, std::string_view{report.reason},
-        std::string_view{report.warning ? "Warning" : "Normal"}, std::string_view{report.message}}) {
-    text.append(part).push_back('\n');
-  }
-  return siphash128(text);
-}
-
 /// Those of cluster-scoped objects lie in "default", as everywhere.
 ObjectKey key_of(const EventDraft& report, const Hash128& identity) {
   const Value& meta = report.object["metadata"];
@@ -67,19 +54,28 @@ void Recorder::on_folded(const State& state, const DecodedRecord& record, const 
 
 void Recorder::record_events(std::vector<EventDraft> reports, UtcMillis time) {
   if (reports.empty()) return;
-  told_ = options_.executor->now();
+  const UtcMillis now = options_.executor->now();
   for (EventDraft& report : reports) {
-    const Hash128 identity = identity_of(report);
-    take({std::move(report), time, time}, identity);
+    const auto correlated = correlation_.correlate(report, time, now);
+    if (!correlated) {
+      filtered_.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    told_ = now;
+    take({std::move(report), correlated->first, time, correlated->count}, correlated->identity);
   }
-  arm(options_.gather);
+  if (!waiting_.empty()) arm(options_.gather);
 }
 
 void Recorder::take(Waiting waiting, const Hash128& identity) {
   const auto [at, is_new] = waiting_.try_emplace(identity, std::move(waiting));
   if (!is_new) {  // then `waiting` was not moved from
-    at->second.count += waiting.count;
-    at->second.last = std::max(at->second.last, waiting.last);
+    Waiting& before = at->second;
+    before.count += waiting.count;
+    before.first = std::min(before.first, waiting.first);
+    if (waiting.last < before.last) return;
+    before.last = waiting.last;
+    before.report = std::move(waiting.report);  // of those that are combined, the newest message is shown
     return;
   }
   order_.push_back(identity);
@@ -161,6 +157,7 @@ void Recorder::put(const Waiting& waiting, const Hash128& identity, std::vector<
     Value counted = before->value;
     counted.set("count", before->value["count"].as_int() + waiting.count);
     counted.set("lastTimestamp", rfc3339(waiting.last));
+    counted.set("message", fitting(report.message));
     counted.edit("involvedObject").set("resourceVersion", report.object["metadata"]["resourceVersion"]);
     events.emplace_back(ObjectUpdated{std::move(key), std::move(counted)});
     return;

@@ -3,12 +3,13 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "events/base/hash.h"
+#include "services/roles/recorder/correlation.h"
 #include "services/roles/recorder/event_drafts.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/role.h"
@@ -16,11 +17,12 @@
 namespace shiplog {
 
 /// Writes Kubernetes Events about accepted entries of the record (recorder::event_drafts_of), for `kubectl
-/// describe` and `kubectl get events`. A repeated Event of an object is counted up. Nothing waits for it:
-/// reports gather and go into the ephemera some dozens at a time, one append after the other, most of them when the
-/// fleet is quiet again, since while much happens others need the machine more. What waits is bounded: the oldest are
-/// dropped and counted. Of its Events the newest `most_kept` stay.
-/// It observes the record; what it writes goes to the other journal, so it never hears of itself.
+/// describe` and `kubectl get events`. A repeated Event of an object is counted up, similar ones are combined, and what
+/// a component reports about one object is limited (recorder::EventCorrelation). Nothing waits for it: reports gather
+/// and go into the ephemera some dozens at a time, one append after the other, most of them when the fleet is quiet
+/// again, since while much happens others need the machine more. What waits is bounded: the oldest are dropped and
+/// counted. Of its Events the newest `most_kept` stay. It observes the record; what it writes goes to the other
+/// journal, so it never hears of itself.
 /// - Owns: Events with the reporting instance shiplogd, in the ephemera.
 /// - Trigger: accepted entries, and failures that record_events() is called with.
 /// - Failures: an append that fails is repeated a few times; then the Events are dropped and counted.
@@ -51,9 +53,11 @@ class Recorder final : public Observer {
 
   uint64_t written() const { return written_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  /// By the limit of a component and an object.
+  uint64_t filtered() const { return filtered_.load(std::memory_order_relaxed); }
 
  private:
-  /// One Event to be: reports of the same words about the same object are one.
+  /// One Event to be: reports of the same words about the same object are one, and those that are combined.
   struct Waiting {
     recorder::EventDraft report;
     UtcMillis first, last;
@@ -74,7 +78,8 @@ class Recorder final : public Observer {
   bool armed_ = false;
   bool appending_ = false;
   bool found_kept_ = false;
-  std::map<Hash128, Waiting> waiting_;
+  recorder::EventCorrelation correlation_;
+  std::unordered_map<Hash128, Waiting, recorder::HashOfHash> waiting_;
   std::deque<Hash128> order_;   // of waiting_, the oldest first; what is no longer waiting is skipped
   std::deque<ObjectKey> kept_;  // Events of ours, the oldest first; removed ones are skipped
   UtcMillis told_, appended_;
@@ -82,6 +87,7 @@ class Recorder final : public Observer {
   uint64_t dropped_said_ = 0;
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> filtered_{0};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -144,6 +144,50 @@ TEST_F(RecorderTest, CountsUpRepeatedEvents) {
   }
 }
 
+TEST_F(RecorderTest, SimilarEventsBecomeOneWithTheNewestMessage) {
+  const auto recorder = make();
+  for (int i = 1; i <= 12; ++i) {
+    record_events(*recorder, "try " + std::to_string(i));
+    executor.run(Millis{i == 11 ? 60'000 : 1'000});
+  }
+  ASSERT_EQ(events().size(), 10U) << "nine, and those that are combined";
+  EXPECT_TRUE(messages().contains("try 9"));
+  ASSERT_TRUE(messages().contains("(combined from similar events): try 12"));
+  for (const Value& event : events()) {
+    const bool combined = event["message"].as_string().starts_with("(combined");
+    EXPECT_EQ(event["count"], Value{combined ? 3 : 1});
+    if (!combined) continue;
+    EXPECT_EQ(event["firstTimestamp"].as_string(), "2026-01-01T00:00:09Z");
+    EXPECT_EQ(event["lastTimestamp"].as_string(), "2026-01-01T00:01:10Z");
+    EXPECT_EQ(event["reason"].as_string(), "Told");
+    EXPECT_EQ(event["involvedObject"]["name"].as_string(), "web");
+  }
+  // Of several that are combined in one append the newest is shown.
+  record_events(*recorder, "try 13");
+  record_events(*recorder, "try 14");
+  executor.run(Millis{1'000});
+  EXPECT_TRUE(messages().contains("(combined from similar events): try 14"));
+  EXPECT_EQ(events().size(), 10U);
+}
+
+TEST_F(RecorderTest, WhatIsReportedTooOftenIsCountedButSeldomWritten) {
+  const auto recorder = make();
+  for (int i = 0; i < 40; ++i) record_events(*recorder, "hello");
+  executor.run(Millis{1'000});
+  EXPECT_EQ(events().front()["count"], Value{25});
+  EXPECT_EQ(recorder->filtered(), 15U);
+  const int stored = ephemera_journal.stored;
+  record_events(*recorder, "hello");
+  executor.run(Millis{1'000});
+  EXPECT_EQ(ephemera_journal.stored, stored) << "nothing is written";
+  executor.run(Millis{300'000});
+  record_events(*recorder, "hello");
+  executor.run(Millis{1'000});
+  ASSERT_EQ(events().size(), 1U);
+  EXPECT_EQ(events().front()["count"], Value{42});
+  EXPECT_EQ(recorder->dropped(), 0U);
+}
+
 TEST_F(RecorderTest, RecordsEntriesOnlyWhileItLeadsAndNoEarlierOnes) {
   const auto recorder = make();
   const auto service = make_recorder_role(*recorder);
@@ -206,7 +250,7 @@ TEST_F(RecorderTest, OneAppendIsUnderWayAtATime) {
 TEST_F(RecorderTest, WhileMuchHappensLittleIsWrittenAndTheRestOnceItIsQuiet) {
   const auto recorder = make(1'000, 1'000, 2);
   for (int i = 0; i < 50; ++i) {
-    record_events(*recorder, std::to_string(i));
+    record_events(*recorder, std::to_string(i), object("ConfigMap", "default", "c" + std::to_string(i)));
     executor.run(Millis{100});
   }
   EXPECT_GE(ephemera_journal.stored, 4) << "about one a second";

@@ -45,18 +45,19 @@ FleetTable& fleet_table() {
 
 /// Of everything a placement depends on: the binding, all clusters, the namespace's quotas, the others of its groups,
 /// the answers of estimators.
-std::string digest_of(const State& state, const Object& binding, const std::string& clusters, const std::string& ns,
+std::string digest_of(const State& state, const ObjectKey& key, const Object& binding, const std::string& clusters,
                       const PlacementContext& context, const std::optional<Value>& estimates) {
   std::string read;
   read.reserve(clusters.size() + 2 * kHashBytes);
-  append(binding.hash, read);
+  // A replay defers this one (fold/staged.cc).
+  append(binding.hash == Hash128{} ? hash_of(key, binding.value) : binding.hash, read);
   read += clusters;
-  if (!ns.empty()) {
-    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, ns)) append(quota.hash, read);
+  if (!key.ns.empty()) {
+    for (const auto& [name, quota] : state.objects(type::kFederatedResourceQuota, key.ns)) append(quota.hash, read);
   }
   for (const AffinityGroup* group : {context.together, context.apart}) {
     if (group == nullptr) continue;
-    for (const auto& [key, targets] : group->members) append(state.find(key)->hash, read);
+    for (const auto& [member, targets] : group->members) append(state.find(member)->hash, read);
   }
   if (context.definition != nullptr) {
     read += context.definition->name;
@@ -179,7 +180,7 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
   FleetTable& fleet = fleet_table();
   fleet.follow(state, clusters);
   PlacementOutcome outcome = place_by_terms(fleet, demand, why);
-  why.inputs_digest = digest_of(state, *object, clusters, key.ns, context, estimates);
+  why.inputs_digest = digest_of(state, key, *object, clusters, context, estimates);
   add_expected_service(state, demand, why);
   if (!outcome.targets) return refuse(binding, *object, outcome.targets.error(), std::move(why));
 

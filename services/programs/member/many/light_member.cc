@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kCreated = "2026-01-01T00:00:00Z";
 
-bool served(const Kind& kind) { return !kind.group.ends_with("karmada.io"); }
-
 bool spec_differs(Value a, Value b) {
   for (const char* field : {"metadata", "status"}) {
     a.erase(field);
@@ -31,7 +29,8 @@ bool is_workload(const std::string& type) {
 
 }  // namespace
 
-LightMember::LightMember(Options options, Executor& loop) : options_{std::move(options)}, loop_{loop} {
+LightMember::LightMember(Options options, Executor& loop)
+    : options_{std::move(options)}, loop_{loop}, hangs_{options_.hangs} {
   pods_.reserve(options_.pods);
   for (uint32_t slot = 0; slot < options_.pods; ++slot) pods_.push_back({slot, 0, ++version_});
   const Kind& kind = *Kinds::compiled().find("", "v1", "namespaces");
@@ -47,7 +46,7 @@ void LightMember::reply(const std::shared_ptr<ResponseWriter>& writer, HttpRespo
 }
 
 void LightMember::handle(const HttpRequest& request, std::shared_ptr<ResponseWriter> writer) {
-  if (options_.hangs) {
+  if (hangs_) {
     const std::lock_guard lock{mutex_};
     std::erase_if(hanging_, [](const auto& each) { return each->closed(); });
     hanging_.push_back(std::move(writer));
@@ -68,7 +67,7 @@ void LightMember::handle(const HttpRequest& request, std::shared_ptr<ResponseWri
   }
   const bool core = segments[0] == "api";
   const size_t head = core ? 2 : 3;
-  if (segments.size() <= head) return reply(writer, discover(segments));
+  if (segments.size() <= head) return reply(writer, discover(request, segments));
   Target target;
   size_t at = head;
   if (segments[at] == "namespaces" && segments.size() > at + 2 && segments[at + 2] != "status" &&
@@ -118,42 +117,6 @@ HttpResponse LightMember::answer(const HttpRequest& request, const Target& targe
   return failure(405, "MethodNotAllowed", request.method + " of this content type is not simulated");
 }
 
-HttpResponse LightMember::discover(const std::vector<std::string>& segments) const {
-  const bool core = segments[0] == "api";
-  if (core && segments.size() == 1) return json_response(200, R"({"kind":"APIVersions","versions":["v1"]})");
-  if (!core && segments[0] != "apis") return unknown_path();
-  const std::string wanted = core ? segments[1] : segments.size() > 2 ? segments[1] + "/" + segments[2] : "";
-  std::map<std::string, std::map<std::string, bool>> groups;
-  Value resources = Value::array();
-  for (const auto& kind : Kinds::compiled().all()) {
-    if (!served(*kind)) continue;
-    if (!kind->group.empty()) groups[kind->group][kind->version] = true;
-    if (kind->api_version() != wanted) continue;
-    const Value verbs = Value::array({"create", "delete", "get", "list", "patch", "update", "watch"});
-    resources.push_back(Value::object({{"name", kind->plural},
-                                       {"kind", kind->kind},
-                                       {"namespaced", kind->namespaced},
-                                       {"singularName", ""},
-                                       {"verbs", verbs}}));
-  }
-  if (!wanted.empty()) {
-    if (resources.size() == 0) return unknown_path();
-    return json_response(
-        200,
-        to_json(Value::object(
-            {{"kind", "APIResourceList"}, {"apiVersion", "v1"}, {"groupVersion", wanted}, {"resources", resources}})));
-  }
-  Value list = Value::array();
-  for (const auto& [group, known] : groups) {
-    Value versions = Value::array();
-    for (const auto& [version, yes] : known) {
-      versions.push_back(Value::object({{"groupVersion", group + "/" + version}, {"version", version}}));
-    }
-    list.push_back(Value::object({{"name", group}, {"versions", versions}, {"preferredVersion", versions[0]}}));
-  }
-  return json_response(200, to_json(Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", list}})));
-}
-
 const Value* LightMember::find(const ObjectKey& key) const {
   const auto of_type = objects_.find(key.type);
   if (of_type == objects_.end()) return nullptr;
@@ -161,32 +124,41 @@ const Value* LightMember::find(const ObjectKey& key) const {
   return found == of_type->second.end() ? nullptr : &found->second;
 }
 
-/// A page after the first has the version of the first: a watch from there misses nothing of what happens meanwhile.
+/// A page after the first has the version of the first: a watch from there misses nothing of what happens meanwhile. It
+/// begins after the last object of the page before, whatever was created or deleted since. Generated objects stay in
+/// their places: of these the token has the place.
 HttpResponse LightMember::list(const HttpRequest& request, const Target& target) {
   const std::string token = query_of(request, "continue");
   const auto limit = static_cast<size_t>(number_in(query_of(request, "limit")));
-  const size_t colon = token.find(':');
-  const int64_t version = token.empty() ? version_ : number_in(token);
-  const size_t from = colon == std::string::npos ? 0 : static_cast<size_t>(number_in(token.substr(colon + 1)));
-  if (version < oldest_) return failure(410, "Expired", "The provided continue parameter is too old");
+  api::ContinueToken after{Revision{static_cast<uint64_t>(version_)}, "", ""};
+  if (!token.empty()) {
+    auto from = api::parse_continue_token(token);
+    if (!from) return failure(400, "BadRequest", from.error().message);
+    after = std::move(from).value();
+  }
+  if (static_cast<int64_t>(after.revision.value) < oldest_) {
+    return failure(410, "Expired", "The provided continue parameter is too old");
+  }
   const auto parsed = api::parse_label_selector(query_of(request, "labelSelector"));
   if (!parsed) return failure(400, "BadRequest", parsed.error().message);
   const api::ParsedLabelSelector& selector = parsed.value();
-  size_t next = 0;
+  api::ContinueToken last;
   // Generated objects have no labels worth selecting.
   const bool none =
       target.generated() && (!selector.empty() || (!target.ns.empty() && target.ns != kGeneratedNamespace));
   const std::string items = none                 ? ""
-                            : target.generated() ? list_generated(target, limit, from, &next)
-                                                 : list_stored(target, selector, limit, from, &next);
-  std::string metadata = R"({"resourceVersion":")" + std::to_string(version) + "\"";
-  if (next > 0) metadata += R"(,"continue":")" + std::to_string(version) + ":" + std::to_string(next) + "\"";
+                            : target.generated() ? list_generated(target, limit, after, &last)
+                                                 : list_stored(target, selector, limit, after, &last);
+  std::string metadata = R"({"resourceVersion":")" + std::to_string(after.revision.value) + "\"";
+  if (!last.name.empty()) metadata += R"(,"continue":")" + api::encode({after.revision, last.ns, last.name}) + "\"";
   return json_response(200, R"({"kind":")" + target.kind->list_kind + R"(","apiVersion":")" +
                                 target.kind->api_version() + R"(","metadata":)" + metadata + R"(},"items":[)" + items +
                                 "]}");
 }
 
-std::string LightMember::list_generated(const Target& target, size_t limit, size_t from, size_t* next) const {
+std::string LightMember::list_generated(const Target& target, size_t limit, const api::ContinueToken& after,
+                                        api::ContinueToken* last) const {
+  const auto from = static_cast<size_t>(number_in(after.name));
   const bool nodes = target.type() == kNodeType;
   const size_t all = nodes ? options_.nodes : pods_.size();
   const size_t end = limit == 0 ? all : std::min(all, from + limit);
@@ -196,25 +168,27 @@ std::string LightMember::list_generated(const Target& target, size_t limit, size
     items += nodes ? generated_node(options_.name, static_cast<uint32_t>(index + 1), 1)
                    : generated_pod(options_.name, options_.nodes, pods_[index]);
   }
-  if (end < all) *next = end;
+  if (end < all) last->name = std::to_string(end);
   return items;
 }
 
 std::string LightMember::list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit,
-                                     size_t from, size_t* next) const {
+                                     const api::ContinueToken& after, api::ContinueToken* last) const {
   std::string items;
   const auto of_type = objects_.find(target.type());
   if (of_type == objects_.end()) return items;
-  size_t index = 0;
   size_t taken = 0;
-  for (const auto& [name, object] : of_type->second) {
+  const ObjectName* newest = nullptr;
+  for (auto at = of_type->second.upper_bound({after.ns, after.name}); at != of_type->second.end(); ++at) {
+    const auto& [name, object] = *at;
     if (!target.ns.empty() && name.first != target.ns) continue;
-    if (!selector.matches(object["metadata"]["labels"]) || index++ < from) continue;
+    if (!selector.matches(object["metadata"]["labels"])) continue;
     if (limit > 0 && taken == limit) {
-      *next = from + taken;
+      *last = {after.revision, newest->first, newest->second};
       break;
     }
     items += (taken++ == 0 ? "" : ",") + to_json(object);
+    newest = &name;
   }
   return items;
 }

@@ -26,12 +26,13 @@ struct Kind;
 
 namespace shiplog::member {
 
-/// The API of one simulated member among many: the protocol is real, the cluster is not. It serves health, discovery,
-/// generated nodes and pods, and a store for all other objects of the built-in kinds: create, read, replace,
-/// merge patches, delete, lists with pages and label selectors, watches from a version on, bookmarks, 410 for a version
-/// that is too old. Deployments, StatefulSets and ReplicaSets become ready after a while; no pods are made for them,
-/// and no other controller runs. There is no admission, no defaulting, no RBAC and no impersonation: who has the token
-/// may do everything. Threads: any.
+/// The API of one simulated member among many: the protocol is real, the cluster is not. It serves health, discovery
+/// (aggregated and plain, with the kinds of CustomResourceDefinitions, whose objects it does not serve), generated
+/// nodes and pods, and a store for all other objects of the built-in kinds: create, read, replace, merge patches,
+/// delete, lists with pages and label selectors, watches from a version on, bookmarks, 410 for a version that is too
+/// old. Deployments, StatefulSets and ReplicaSets become ready after a while; no pods are made for them, and no other
+/// controller runs. There is no admission, no defaulting, no RBAC and no impersonation: who has the token may do
+/// everything. Threads: any.
 class LightMember : public std::enable_shared_from_this<LightMember> {
  public:
   struct Options {
@@ -53,6 +54,9 @@ class LightMember : public std::enable_shared_from_this<LightMember> {
   /// Bodies sent so far, without HTTP and TLS, and requests answered.
   uint64_t bytes_sent() const { return bytes_sent_; }
   uint64_t requests() const { return requests_; }
+  /// From now on it takes requests and never answers, and its watches are silent; or no longer. What it has not
+  /// answered until then it never does; watches miss nothing.
+  void hang(bool hangs);
   /// Tells watches that have had nothing to say what the present version is.
   void send_bookmarks();
 
@@ -80,11 +84,14 @@ class LightMember : public std::enable_shared_from_this<LightMember> {
 
   void reply(const std::shared_ptr<ResponseWriter>& writer, HttpResponse response);
   HttpResponse answer(const HttpRequest& request, const Target& target);
-  HttpResponse discover(const std::vector<std::string>& segments) const;
+  HttpResponse discover(const HttpRequest& request, const std::vector<std::string>& segments);
+  Value apis(const std::vector<std::string>& segments, bool aggregated) const;
   HttpResponse list(const HttpRequest& request, const Target& target);
-  std::string list_generated(const Target& target, size_t limit, size_t from, size_t* next) const;
-  std::string list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit, size_t from,
-                          size_t* next) const;
+  // Both set `last` when the page is not the last one.
+  std::string list_generated(const Target& target, size_t limit, const api::ContinueToken& after,
+                             api::ContinueToken* last) const;
+  std::string list_stored(const Target& target, const api::ParsedLabelSelector& selector, size_t limit,
+                          const api::ContinueToken& after, api::ContinueToken* last) const;
   HttpResponse read(const Target& target) const;
   HttpResponse create(const Target& target, Value object);
   HttpResponse replace(const Target& target, Value object);
@@ -102,6 +109,7 @@ class LightMember : public std::enable_shared_from_this<LightMember> {
 
   const Options options_;
   Executor& loop_;
+  std::atomic<bool> hangs_;
   std::atomic<uint64_t> bytes_sent_{0}, requests_{0};
   std::mutex mutex_;
   int64_t version_ = 1;

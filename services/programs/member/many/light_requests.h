@@ -15,6 +15,10 @@ namespace shiplog::member {
 inline constexpr const char* kNodeType = "nodes";
 inline constexpr const char* kPodType = "pods";
 
+inline constexpr const char* kDefinitionType = "customresourcedefinitions.apiextensions.k8s.io";
+
+inline bool served(const Kind& kind) { return !kind.group.ends_with("karmada.io"); }
+
 struct LightMember::Target {
   std::string ns, name, subresource;
   const Kind* kind = nullptr;

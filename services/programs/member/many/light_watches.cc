@@ -88,7 +88,7 @@ void LightMember::send(const std::shared_ptr<Watcher>& watcher, std::string line
 
 /// One write at a time, of all that waits.
 void LightMember::pump(const std::shared_ptr<Watcher>& watcher) {
-  if (watcher->writing || watcher->lines.empty()) return;
+  if (watcher->writing || watcher->lines.empty() || hangs_) return;
   std::string chunk;
   for (const std::string& line : watcher->lines) chunk += line;
   watcher->lines.clear();
@@ -102,6 +102,12 @@ void LightMember::pump(const std::shared_ptr<Watcher>& watcher) {
     watcher->writing = false;
     self->pump(watcher);
   });
+}
+
+void LightMember::hang(bool hangs) {
+  const std::lock_guard lock{mutex_};
+  hangs_ = hangs;
+  for (const auto& watcher : watchers_) pump(watcher);
 }
 
 void LightMember::send_bookmarks() {

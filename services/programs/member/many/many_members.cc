@@ -65,7 +65,12 @@ void ManyMembers::handle(HttpRequest request, std::shared_ptr<ResponseWriter> wr
     }
   }
   HttpResponse other;
-  if (request.path == "/stats") {
+  if (request.path == "/hang" && request.method == "POST") {
+    const std::string* text = request.query_value("members");
+    size_t hanging = 0;
+    if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), hanging);
+    for (size_t index = 0; index < members_.size(); ++index) members_[index]->hang(index + hanging >= members_.size());
+  } else if (request.path == "/stats") {
     uint64_t bytes = 0;
     uint64_t requests = 0;
     for (const auto& member : members_) {

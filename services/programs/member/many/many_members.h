@@ -12,7 +12,8 @@
 namespace shiplog::member {
 
 /// Many simulated members in one process, behind one HTTPS server: each one's API is below a path with its name, and at
-/// /stats is how many bytes all of them have sent, and requests answered.
+/// /stats is how many bytes all of them have sent, and requests answered. POST /hang?members=N lets the last N of them
+/// hang from then on, and no other.
 struct ManyOptions {
   std::string name = "member";  ///< members are called "<name>1", "<name>2", ...
   uint32_t members = 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "events/base/system.h"
 #include "services/adapters/members/https_members.h"
 #include "services/http/io_threads.h"
+#include "services/roles/collector/cluster_status.h"
 #include "services/roles/collector/member_totals.h"
 #include "services/runtime/thread_loop.h"
 #include "tests/support/given.h"
@@ -168,6 +170,105 @@ TEST_F(ManyMembersOverHttps, WhatIsAppliedIsKeptAndBecomesReady) {
   EXPECT_EQ(ask("m1", {.method = "DELETE", .path = path + "/web", .body = {}}).status, 200);
   EXPECT_TRUE(testing::eventually([&] { return seen->count("DELETED") == 1; }));
   EXPECT_EQ(get("m1", path + "/web").status, 404);
+}
+
+TEST_F(ManyMembersOverHttps, DiscoveryIsOneDocumentWithAnETag) {
+  start({.members = 2});
+  const auto discover = [&](const std::string& cluster, const Edition& known) {
+    MemberRequest request{.method = "GET", .path = "/apis", .body = {}};
+    request.accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+    request.known = known;
+    return ask(cluster, std::move(request));
+  };
+  const auto has = [](const MemberResponse& response, const std::string& version) {
+    const auto apis = collector::aggregated_apis(response.body);
+    return apis && std::ranges::any_of(apis->lists.items(),
+                                       [&](const Value& list) { return list["groupVersion"].as_string() == version; });
+  };
+  const MemberResponse first = discover("m1", {});
+  EXPECT_EQ(first.status, 200);
+  EXPECT_TRUE(has(first, "apps/v1"));
+  EXPECT_FALSE(first.edition.etag.empty());
+  EXPECT_EQ(discover("m1", {.etag = first.edition.etag}).status, 304) << "by its ETag";
+  EXPECT_EQ(discover("m2", {.digest = first.edition.digest}).status, 304) << "the text is the same";
+
+  const std::string definition = R"({"metadata":{"name":"tanks.fish.io"},"spec":{"group":"fish.io","scope":"Namespaced",
+      "names":{"plural":"tanks","kind":"Tank"},"versions":[{"name":"v1","served":true,"storage":true}]}})";
+  EXPECT_EQ(ask("m1", {.method = "POST",
+                       .path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                       .body = parse_json(definition).value()})
+                .status,
+            201);
+  const MemberResponse second = discover("m1", first.edition);
+  EXPECT_EQ(second.status, 200);
+  EXPECT_TRUE(has(second, "fish.io/v1"));
+  EXPECT_EQ(get("m1", "/apis/fish.io/v1").body["resources"][0]["kind"], "Tank");
+  EXPECT_EQ(discover("m2", first.edition).status, 304);
+}
+
+TEST_F(ManyMembersOverHttps, AMemberThatBeginsToHangIsSilentAndMissesNothingAfterwards) {
+  start({.members = 2, .pods = 10, .churn = 20});
+  const auto hang = [&](int count) {
+    const ClientTarget target = many->targets().front().second;
+    ClientTarget root = target;
+    root.url = target.url.substr(0, target.url.rfind('/'));
+    const auto client = HttpClient::create(io, root, {}).value();
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/hang?members=" + std::to_string(count);
+    Awaited<int> answered;
+    client->request(std::move(request), Millis{30'000}, [&](const Result<HttpResponse>& response) {
+      answered.set(response ? response.value().status : 0);
+    });
+    EXPECT_EQ(answered.get(), 200);
+  };
+  const std::string version = get("m2", "/api/v1/pods").body["metadata"]["resourceVersion"].str();
+  const auto seen = watch("m2", "/api/v1/pods?resourceVersion=" + version);
+  EXPECT_TRUE(testing::eventually([&] { return seen->count("ADDED") >= 5; }));
+  hang(1);
+  const auto ended = std::make_shared<std::atomic<int>>(0);
+  loop.post([&, ended] {
+    MemberRequest request{.method = "GET", .path = "/readyz", .body = {}};
+    request.timeout = Millis{600'000};
+    members->request("m2", std::move(request), [ended](const Result<MemberResponse>&) { ++*ended; });
+  });
+  for (int number = 0; number < 20; ++number) EXPECT_EQ(get("m1", "/readyz").status, 200);
+  EXPECT_EQ(*ended, 0);
+  hang(0);
+  EXPECT_EQ(get("m2", "/readyz").status, 200);
+  const size_t before = seen->count("ADDED");
+  EXPECT_TRUE(testing::eventually([&] { return seen->count("ADDED") >= before + 5; }));
+  const std::lock_guard lock{seen->mutex};
+  int64_t last = 0;
+  for (const Value& event : seen->events) {
+    int64_t number = 0;
+    const auto text = event["object"]["metadata"]["resourceVersion"].as_string();
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    EXPECT_TRUE(last == 0 || number == last + 1) << "an event is missing before " << number;
+    last = number;
+  }
+}
+
+TEST_F(ManyMembersOverHttps, APageSkipsNothingWhenObjectsComeAndGoBetweenPages) {
+  start({.members = 1});
+  const std::string path = "/api/v1/namespaces/default/configmaps";
+  const auto create = [&](const std::string& name) {
+    const Value object = Value::object({{"metadata", Value::object({{"name", name}})}});
+    EXPECT_EQ(ask("m1", {.method = "POST", .path = path, .body = object}).status, 201);
+  };
+  for (const char* name : {"b", "c", "d", "e", "f"}) create(name);
+  std::string listed, token;
+  do {
+    const Value page = get("m1", path + "?limit=2" + (token.empty() ? token : "&continue=" + token)).body;
+    for (const Value& item : page["items"].items()) listed += item["metadata"]["name"].str();
+    token = page["metadata"]["continue"].str();
+    if (listed == "bc") {
+      EXPECT_EQ(ask("m1", {.method = "DELETE", .path = path + "/b", .body = {}}).status, 200);
+      EXPECT_EQ(ask("m1", {.method = "DELETE", .path = path + "/c", .body = {}}).status, 200);
+    }
+    if (listed == "bcde") create("a");
+  } while (!token.empty());
+  EXPECT_EQ(listed, "bcdef");
 }
 
 TEST_F(ManyMembersOverHttps, MembersThatHangDelayNoOther) {

@@ -1,0 +1,71 @@
+#include "services/programs/shiplogctl/shared_work.h"
+
+namespace shiplog::ctl {
+namespace {
+
+// A thread that sleeps is woken by a system call, and late. Work comes every few hundred microseconds.
+constexpr int kSpins = 300;
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+bool SharedWork::run(Calls& calls) {
+  bool any = false;
+  for (size_t number = 0; (number = calls.next.fetch_add(1)) < calls.count; any = true) calls.use(number);
+  return any;
+}
+
+void SharedWork::for_each(size_t count, const Use& use) {
+  Calls calls{use, count};
+  calls_.store(&calls);
+  rounds_.fetch_add(1);
+  if (asleep_.load() > 0) {
+    { const std::lock_guard lock{mutex_}; }
+    changed_.notify_all();
+  }
+  run(calls);
+  calls_.store(nullptr);
+  // One that came in before is at its last number, or leaves. If it was interrupted there, it needs the processor more.
+  for (int spins = 0; inside_.load() != 0 && spins < kSpins; ++spins) relax();
+  for (uint32_t inside = inside_.load(); inside != 0; inside = inside_.load()) inside_.wait(inside);
+}
+
+bool SharedWork::help() {
+  if (calls_.load() == nullptr) return false;
+  inside_.fetch_add(1);
+  Calls* const calls = calls_.load();
+  const bool any = calls != nullptr && run(*calls);
+  if (inside_.fetch_sub(1) == 1) inside_.notify_all();
+  return any;
+}
+
+void SharedWork::help_until(const std::function<bool()>& ready) {
+  while (true) {
+    const uint64_t seen = wakes_.load();
+    const uint64_t round = rounds_.load();  // no number of it is left, after help()
+    help();
+    if (ready()) return;
+    const auto idle = [&] { return wakes_.load() == seen && rounds_.load() == round; };
+    for (int spins = 0; spins < kSpins && idle(); ++spins) relax();
+    if (idle()) {
+      std::unique_lock lock{mutex_};
+      asleep_.fetch_add(1);
+      changed_.wait(lock, [&] { return !idle(); });
+      asleep_.fetch_sub(1);
+    }
+  }
+}
+
+void SharedWork::wake() {
+  wakes_.fetch_add(1);
+  if (asleep_.load() == 0) return;
+  { const std::lock_guard lock{mutex_}; }
+  changed_.notify_all();
+}
+
+}  // namespace shiplog::ctl
