@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "events/base/json_sharing.h"
 #include "events/sqlite/connection.h"
 #include "events/sqlite/unpacked.h"
 #include "projections/store/open.h"
@@ -32,8 +33,12 @@ Result<std::map<int64_t, std::string>> type_names(sqlite::Connection& connection
   }
 }
 
-/// Their keys; `listed` gets their numbers.
-Result<LiveObjects> list(sqlite::Connection& connection, std::vector<LiveObjectPlace>& listed) {
+// A small file does not justify a thread.
+constexpr size_t kMany = 2048;
+
+/// Their keys; `listed` gets their numbers. Calls `many` once, when there are so many that threads are worth it.
+template <class Many>
+Result<LiveObjects> list(sqlite::Connection& connection, std::vector<LiveObjectPlace>& listed, Many many) {
   SHIPLOG_TRY(const auto types, type_names(connection));
   LiveObjects objects;
   SHIPLOG_TRY(auto row, connection.prepare("SELECT type, ns, name, id FROM object WHERE live"));
@@ -45,6 +50,7 @@ Result<LiveObjects> list(sqlite::Connection& connection, std::vector<LiveObjectP
     if (type == types.end()) continue;
     listed.push_back({row.integer(3), static_cast<uint32_t>(objects.size())});
     objects.emplace_back(ObjectKey{type->second, std::string{row.text(1)}, std::string{row.text(2)}}, Object{});
+    if (objects.size() == kMany) many();
   }
 }
 
@@ -87,6 +93,8 @@ class ReadingInParts {
       : listed_{listed}, objects_{objects} {}
 
   Result<void> run(sqlite::Connection& connection) {
+    // Objects of a fleet are alike.
+    const JsonSharing sharing;
     auto done = read(connection);
     if (!done) next_ = listed_.size();
     return done;
@@ -115,25 +123,25 @@ class ReadingInParts {
 
 Result<LiveObjects> read_live_objects(sqlite::Connection& connection,
                                       const std::function<Result<void>(sqlite::Connection&)>& also) {
+  using Work = std::function<Result<void>(sqlite::Connection&)>;
+  const auto begin = [&connection](Work work) {
+    return std::async(std::launch::async, [work = std::move(work), path = connection.path()]() -> Result<void> {
+      SHIPLOG_TRY(auto own, store::open_reader(path));
+      return work(*own);
+    });
+  };
+  std::future<Result<void>> also_read;
   std::vector<LiveObjectPlace> listed;
-  SHIPLOG_TRY(auto objects, list(connection, listed));
+  SHIPLOG_TRY(auto objects, list(connection, listed, [&] { also_read = begin(also); }));
   // In the order in which they were first written, so that a page is read once.
   std::ranges::sort(listed, {}, &LiveObjectPlace::id);
   ReadingInParts parts{listed, objects};
-  // A small file does not justify a thread.
-  constexpr size_t kMany = 2048;
   std::vector<std::future<Result<void>>> others;
-  if (listed.size() >= kMany) {
-    const auto with_own_connection = [&](const std::function<Result<void>(sqlite::Connection&)>& work) {
-      others.push_back(std::async(std::launch::async, [work, path = connection.path()]() -> Result<void> {
-        SHIPLOG_TRY(auto own, store::open_reader(path));
-        return work(*own);
-      }));
-    };
-    with_own_connection(also);
+  if (also_read.valid()) {
     for (unsigned thread = 1; thread < std::max(2U, std::thread::hardware_concurrency()); ++thread) {
-      with_own_connection([&parts](sqlite::Connection& own) { return parts.run(own); });
+      others.push_back(begin([&parts](sqlite::Connection& own) { return parts.run(own); }));
     }
+    others.push_back(std::move(also_read));
   }
   auto done = parts.run(connection);
   if (others.empty() && done) done = also(connection);

@@ -1,19 +1,15 @@
 #include "projections/store/snapshot.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <future>
-#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "events/base/crc32c.h"
 #include "events/sqlite/connection.h"
 #include "events/sqlite/free_space.h"
+#include "projections/store/file_checksum.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
 
@@ -21,9 +17,6 @@ namespace shiplog::store {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Bytes of a file that justify a thread.
-constexpr uintmax_t kLarge = uintmax_t{8} << 20;
 
 // The files that SQLite maintains for a database in WAL mode.
 constexpr const char* kCompanions[] = {"-wal", "-shm", "-journal"};
@@ -61,65 +54,6 @@ Result<void> rename_synced(const std::string& from, const std::string& to) {
   fs::rename(from, to, failed);
   if (failed) return io_error("renaming " + from + " to", to, failed.message());
   return sync_to_disk(folder_of(to));
-}
-
-/// The file's own checksum is in its header, where SQLite has a number for the application (PRAGMA user_version), and
-/// is computed as if it was 0 there. Not so in a file that was written to since, or by an earlier build.
-constexpr off_t kChecksumAt = 60;
-constexpr size_t kChecksumBytes = 4;
-
-uint32_t number_in(const char* bytes) {
-  uint32_t number = 0;
-  for (size_t at = 0; at < kChecksumBytes; ++at) number = number << 8U | static_cast<unsigned char>(bytes[at]);
-  return number;
-}
-
-struct SnapshotChecksum {
-  uint32_t computed = 0, recorded = 0;
-};
-
-Result<SnapshotChecksum> checksum_of(const std::string& path) {
-  constexpr size_t kAtOnce = size_t{1} << 20;
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return io_error("opening", path, std::strerror(errno));
-  SnapshotChecksum sum;
-  std::string bytes(kAtOnce, '\0');
-  bool first = true;
-  while (true) {
-    const ssize_t count = ::read(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int why = errno;
-      ::close(file);
-      if (count < 0) return io_error("reading", path, std::strerror(why));
-      return sum;
-    }
-    if (std::exchange(first, false) && static_cast<size_t>(count) >= kChecksumAt + kChecksumBytes) {
-      sum.recorded = number_in(bytes.data() + kChecksumAt);
-      std::fill_n(bytes.data() + kChecksumAt, kChecksumBytes, '\0');
-    }
-    sum.computed = crc32c({bytes.data(), static_cast<size_t>(count)}, sum.computed);
-  }
-}
-
-/// Of a file that no connection has open.
-Result<void> record_checksum(const std::string& path) {
-  SHIPLOG_TRY(const SnapshotChecksum sum, checksum_of(path));
-  char bytes[kChecksumBytes];
-  for (size_t at = 0; at < kChecksumBytes; ++at) bytes[at] = static_cast<char>(sum.computed >> (24 - 8 * at));
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return io_error("opening", path, std::strerror(errno));
-  const ssize_t count = ::pwrite(file, bytes, sizeof bytes, kChecksumAt);
-  const int why = errno;
-  ::close(file);
-  if (count != static_cast<ssize_t>(sizeof bytes)) return io_error("writing", path, std::strerror(why));
-  return ok();
-}
-
-/// Every byte is as it was written. False says nothing.
-Result<bool> is_as_written(const std::string& path) {
-  SHIPLOG_TRY(const SnapshotChecksum sum, checksum_of(path));
-  return sum.recorded != 0 && sum.recorded == sum.computed;
 }
 
 Result<Checkpoint> checkpoint_of(sqlite::Connection& connection) {
@@ -165,12 +99,11 @@ Result<Checkpoint> write_snapshot(const std::string& path, const std::string& ta
   return checkpoint;
 }
 
-Result<Checkpoint> check_snapshot(const std::string& path) {
-  std::error_code failed;
-  if (!fs::exists(path, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + path};
-  SHIPLOG_TRY(const bool as_written, is_as_written(path));
+namespace {
+
+Result<Checkpoint> check_pages(const std::string& path, const FileChecksum& sum) {
   SHIPLOG_TRY(auto connection, store::open_reader(path));
-  if (!as_written) {
+  if (!sum.as_written()) {
     SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
     SHIPLOG_TRY(const bool answered, check.next());
     if (!answered || check.text(0) != "ok") {
@@ -184,20 +117,24 @@ Result<Checkpoint> check_snapshot(const std::string& path) {
   return checkpoint;
 }
 
+}  // namespace
+
+Result<Checkpoint> check_snapshot(const std::string& path) {
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + path};
+  SHIPLOG_TRY(const FileChecksum sum, checksum_of(path));
+  return check_pages(path, sum);
+}
+
 Result<Checkpoint> install_snapshot(const std::string& snapshot, const std::string& path) {
   std::error_code failed;
   if (!fs::exists(snapshot, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + snapshot};
   const std::string unfinished = path + ".unfinished";
   SHIPLOG_TRY(remove_database(unfinished));
-  fs::copy_file(snapshot, unfinished, failed);
-  if (failed) return io_error("copying snapshot " + snapshot + " to", unfinished, failed.message());
-  // The disk writes while the copy is read.
-  std::future<Result<void>> synced;
-  if (fs::file_size(unfinished, failed) > kLarge) synced = std::async(std::launch::async, sync_to_disk, unfinished);
-  auto verified = check_snapshot(unfinished);
-  if (synced.valid()) {
-    if (auto done = synced.get(); !done && verified) verified = std::move(done).error();
-  }
+  auto verified = [&]() -> Result<Checkpoint> {
+    SHIPLOG_TRY(const FileChecksum sum, copy_with_checksum(snapshot, unfinished));
+    return check_pages(unfinished, sum);
+  }();
   if (!verified) {
     static_cast<void>(remove_database(unfinished));
     return std::move(verified).error();
