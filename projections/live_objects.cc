@@ -123,10 +123,13 @@ class ReadingInParts {
 
 Result<LiveObjects> read_live_objects(sqlite::Connection& connection,
                                       const std::function<Result<void>(sqlite::Connection&)>& also) {
+  // One transaction for all: to begin one for each object would take as long as to find it.
+  SHIPLOG_TRY([[maybe_unused]] const auto as_of_now, sqlite::Transaction::begin_reading(connection));
   using Work = std::function<Result<void>(sqlite::Connection&)>;
   const auto begin = [&connection](Work work) {
     return std::async(std::launch::async, [work = std::move(work), path = connection.path()]() -> Result<void> {
       SHIPLOG_TRY(auto own, store::open_reader(path));
+      SHIPLOG_TRY([[maybe_unused]] const auto reading, sqlite::Transaction::begin_reading(*own));
       return work(*own);
     });
   };

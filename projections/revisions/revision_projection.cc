@@ -90,7 +90,8 @@ Result<int64_t> RevisionProjection::number(int64_t type, const Change& change, U
   int64_t same = 0;
   int64_t rows = 0;
   rows_.bind_all(type, ns, name);
-  while (true) {
+  // A new workload has none: those of an earlier one of its name went with it.
+  while (!change.created()) {
     SHIPLOG_TRY(const bool found, rows_.next());
     if (!found) break;
     ++rows;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "events/base/json_sharing.h"
 #include "events/base/random.h"
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
@@ -232,6 +233,7 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
     const auto decode_from = [&](size_t at) {
       return std::async(std::launch::async, [&journal, &decoded, at] {
         const ThreadShare::Running running{decoded};
+        const JsonSharing sharing;
         std::vector<Entry> entries;
         for (size_t i = at; i < std::min(journal.size(), at + kBatch); ++i) {
           entries.push_back(or_exit(decode(journal[i])));
