@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "projections/store/database_checksum.h"
 #include "projections/store/snapshot.h"
 #include "tests/support/projected_fleet.h"
 
@@ -105,6 +106,36 @@ TEST(LiveObjects, AFlippedBitNeverMakesAnotherState) {
   }
   EXPECT_GT(refused, 0U);
   EXPECT_GT(other_hash, 0U);
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+TEST(DatabaseChecksum, IsThatOfEachByteHoweverManyPartsTheFileHas) {
+  TestFleet fleet;
+  for (const size_t size : {100U, 131'072U, 131'073U, 3'000'000U}) {
+    const std::string path = fleet.folder.file("a" + std::to_string(size));
+    std::string bytes(size, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random_below(fleet.random(), 256));
+    std::ofstream{path, std::ios::binary} << bytes;
+    EXPECT_FALSE(must(store::checksum_of(path)).as_written());
+    must(store::record_checksum(path));
+    EXPECT_TRUE(must(store::checksum_of(path)).as_written());
+    const std::string copy = path + ".copy";
+    EXPECT_TRUE(must(store::copy_with_checksum(path, copy)).as_written());
+    EXPECT_EQ(bytes_of(copy), bytes_of(path));
+    EXPECT_FALSE(store::copy_with_checksum(path, copy)) << "it exists";
+    for (int round = 0; round < 8; ++round) {
+      const auto byte = static_cast<std::streamoff>(random_below(fleet.random(), size));
+      flip(copy, byte, 3);
+      EXPECT_FALSE(must(store::checksum_of(copy)).as_written()) << byte << " of " << size;
+      flip(copy, byte, 3);
+      EXPECT_TRUE(must(store::checksum_of(copy)).as_written());
+    }
+  }
+  EXPECT_FALSE(store::checksum_of(fleet.folder.file("none")));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "events/sqlite/connection.h"
 #include "events/sqlite/free_space.h"
-#include "projections/store/file_checksum.h"
+#include "projections/store/database_checksum.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
 
@@ -101,7 +101,7 @@ Result<Checkpoint> write_snapshot(const std::string& path, const std::string& ta
 
 namespace {
 
-Result<Checkpoint> check_pages(const std::string& path, const FileChecksum& sum) {
+Result<Checkpoint> check_pages(const std::string& path, const DatabaseChecksum& sum) {
   SHIPLOG_TRY(auto connection, store::open_reader(path));
   if (!sum.as_written()) {
     SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
@@ -122,7 +122,7 @@ Result<Checkpoint> check_pages(const std::string& path, const FileChecksum& sum)
 Result<Checkpoint> check_snapshot(const std::string& path) {
   std::error_code failed;
   if (!fs::exists(path, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + path};
-  SHIPLOG_TRY(const FileChecksum sum, checksum_of(path));
+  SHIPLOG_TRY(const DatabaseChecksum sum, checksum_of(path));
   return check_pages(path, sum);
 }
 
@@ -132,7 +132,7 @@ Result<Checkpoint> install_snapshot(const std::string& snapshot, const std::stri
   const std::string unfinished = path + ".unfinished";
   SHIPLOG_TRY(remove_database(unfinished));
   auto verified = [&]() -> Result<Checkpoint> {
-    SHIPLOG_TRY(const FileChecksum sum, copy_with_checksum(snapshot, unfinished));
+    SHIPLOG_TRY(const DatabaseChecksum sum, copy_with_checksum(snapshot, unfinished));
     return check_pages(unfinished, sum);
   }();
   if (!verified) {

@@ -1,4 +1,4 @@
-#include "projections/store/file_checksum.h"
+#include "projections/store/database_checksum.h"
 
 #include <algorithm>
 #include <array>
@@ -34,12 +34,12 @@ uint32_t number_in(const char* bytes) {
   return number;
 }
 
-class OpenFile {
+class DatabaseFile {
  public:
-  OpenFile(const std::string& path, int flags, mode_t mode = 0) : number_{::open(path.c_str(), flags | O_CLOEXEC, mode)} {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
+  DatabaseFile(const std::string& path, int flags, mode_t mode = 0) : number_{::open(path.c_str(), flags | O_CLOEXEC, mode)} {}
+  DatabaseFile(const DatabaseFile&) = delete;
+  DatabaseFile& operator=(const DatabaseFile&) = delete;
+  ~DatabaseFile() {
     if (number_ >= 0) ::close(number_);
   }
   int number() const { return number_; }
@@ -49,10 +49,10 @@ class OpenFile {
 };
 
 /// Takes part after part of a file until all are read. Threads: any, also at the same time.
-class FileParts {
+class DatabaseParts {
  public:
   /// `to`: a file to write them to; -1: none.
-  FileParts(int from, int to, size_t size) : from_{from}, to_{to}, size_{size}, sums_((size + kPart - 1) / kPart) {}
+  DatabaseParts(int from, int to, size_t size) : from_{from}, to_{to}, size_{size}, sums_((size + kPart - 1) / kPart) {}
 
   size_t count() const { return sums_.size(); }
   /// The number of an error; 0: none.
@@ -74,7 +74,7 @@ class FileParts {
   }
 
   /// After all have returned.
-  FileChecksum checksum() const {
+  DatabaseChecksum checksum() const {
     uint32_t sum = 0;
     for (const uint32_t of_part : sums_) {
       std::array<char, sizeof of_part> bytes;
@@ -108,8 +108,8 @@ Error io_error(const std::string& doing, const std::string& path, int why) {
   return {ErrorCode::kIo, doing + " " + path + ": " + std::strerror(why)};
 }
 
-Result<FileChecksum> read_parts(const std::string& path, int from, int to, size_t size) {
-  FileParts parts{from, to, size};
+Result<DatabaseChecksum> read_parts(const std::string& path, int from, int to, size_t size) {
+  DatabaseParts parts{from, to, size};
   std::vector<std::future<int>> others;
   const unsigned threads = parts.count() < kMany ? 1 : std::max(2U, std::thread::hardware_concurrency());
   for (unsigned thread = 1; thread < threads; ++thread) {
@@ -126,27 +126,27 @@ Result<FileChecksum> read_parts(const std::string& path, int from, int to, size_
 
 }  // namespace
 
-Result<FileChecksum> checksum_of(const std::string& path) {
-  const OpenFile file{path, O_RDONLY};
+Result<DatabaseChecksum> checksum_of(const std::string& path) {
+  const DatabaseFile file{path, O_RDONLY};
   struct stat about {};
   if (file.number() < 0 || ::fstat(file.number(), &about) != 0) return io_error("opening", path, errno);
   return read_parts(path, file.number(), -1, static_cast<size_t>(about.st_size));
 }
 
-Result<FileChecksum> copy_with_checksum(const std::string& from, const std::string& to) {
-  const OpenFile file{from, O_RDONLY};
+Result<DatabaseChecksum> copy_with_checksum(const std::string& from, const std::string& to) {
+  const DatabaseFile file{from, O_RDONLY};
   struct stat about {};
   if (file.number() < 0 || ::fstat(file.number(), &about) != 0) return io_error("opening", from, errno);
-  const OpenFile copy{to, O_WRONLY | O_CREAT | O_EXCL, about.st_mode};
+  const DatabaseFile copy{to, O_WRONLY | O_CREAT | O_EXCL, about.st_mode};
   if (copy.number() < 0) return io_error("creating", to, errno);
   return read_parts(from, file.number(), copy.number(), static_cast<size_t>(about.st_size));
 }
 
 Result<void> record_checksum(const std::string& path) {
-  SHIPLOG_TRY(const FileChecksum sum, checksum_of(path));
+  SHIPLOG_TRY(const DatabaseChecksum sum, checksum_of(path));
   ChecksumBytes bytes;
   for (size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<char>(sum.computed >> (24 - 8 * at));
-  const OpenFile file{path, O_WRONLY};
+  const DatabaseFile file{path, O_WRONLY};
   if (file.number() < 0) return io_error("opening", path, errno);
   const ssize_t count = ::pwrite(file.number(), bytes.data(), bytes.size(), kChecksumAt);
   if (count != static_cast<ssize_t>(bytes.size())) return io_error("writing", path, errno);
