@@ -1,12 +1,11 @@
 // What is read with shared parts is what is read without them.
-#include "events/base/json_sharing.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/json_sharing.h"
 #include "events/base/random.h"
 
 namespace shiplog {
@@ -40,6 +39,7 @@ TEST(JsonSharing, EqualPartsAreTheSameValue) {
   const std::string one = R"({"metadata":{"name":"one"},"template":)" + part + "}";
   const std::string two = R"({"metadata":{"name":"two"},"template":)" + part + "}";
   const JsonSharing sharing;
+  EXPECT_TRUE(read(R"({"metadata":{"name":"zero"},"template":)" + part + "}")) << "what is there once is not kept";
   const Value first = read(one).value(), second = read(two).value();
   EXPECT_EQ(first["template"].members().data(), second["template"].members().data());
   EXPECT_EQ(to_json(second), two);
@@ -57,9 +57,11 @@ TEST(JsonSharing, NothingIsSharedWithoutIt) {
   EXPECT_NE(first.members().data(), second.members().data());
   {
     const JsonSharing outer;
+    EXPECT_TRUE(labels().is_object());
     const Value in_outer = labels();
     {
       const JsonSharing inner;
+      EXPECT_TRUE(labels().is_object());
       EXPECT_NE(labels().members().data(), in_outer.members().data());
     }
     EXPECT_EQ(labels().members().data(), in_outer.members().data());
@@ -73,6 +75,7 @@ TEST(JsonSharing, APartIsNotDeeperThanAllowedWhereItStandsAgain) {
   const std::string part = nested("\"a text of some length\"", 60);
   const auto levels = static_cast<size_t>(kMaxStoredJsonDepth);
   const JsonSharing sharing;
+  EXPECT_TRUE(read(nested(part, 20)));
   EXPECT_TRUE(read(nested(part, 20)));
   EXPECT_TRUE(read(nested(part, levels - 60), true));
   const auto too_deep = read(nested(part, levels - 59), true);
@@ -91,9 +94,19 @@ class Documents {
 
  private:
   std::string text() {
-    static const std::vector<std::string> kTexts = {
-        R"("")", R"("a")", R"("a \"quoted\" text of some length")", R"("h\u00fcbsch")", "\"h\xc3\xbc" "bsch\"",
-        R"("registry.example.com/web:1.27.3")", "1", "-0.5", "12345678901234567890", "true", "null", "{}", "[ ]"};
+    static const std::vector<std::string> kTexts = {R"("")",
+                                                    R"("a")",
+                                                    R"("a \"quoted\" text of some length")",
+                                                    R"("h\u00fcbsch")",
+                                                    R"("hübsch")",
+                                                    R"("registry.example.com/web:1.27.3")",
+                                                    "1",
+                                                    "-0.5",
+                                                    "12345678901234567890",
+                                                    "true",
+                                                    "null",
+                                                    "{}",
+                                                    "[ ]"};
     return kTexts[random_below(random_, kTexts.size())];
   }
   std::string value(int depth) {
@@ -129,8 +142,7 @@ TEST(JsonSharing, DocumentsAndBrokenOnesAreReadAsWithoutIt) {
   const JsonSharing sharing;
   for (int document = 0; document < kDocuments; ++document) {
     std::string text = documents.next();
-    EXPECT_TRUE(read(text));
-    EXPECT_TRUE(read(text));
+    for (int time = 0; time < 3; ++time) EXPECT_TRUE(read(text));
     static_cast<void>(read(text.substr(0, random_below(random, text.size()))));
     text[random_below(random, text.size())] = "{}[],:\"x1"[random_below(random, 9)];
     static_cast<void>(read(text));

@@ -500,7 +500,7 @@ class JsonParser {
   std::vector<std::string>* duplicates_;
   size_t max_depth_;
   bool stored_;
-  JsonParts* parts_;     // nullptr: nothing is shared
+  JsonParts* parts_;    // nullptr: nothing is shared
   size_t deepest_ = 0;  // the most that were open at once, of the part that is read
   Stacks stacks_;
   std::vector<Value::Member>& members_ = stacks_.members;
@@ -521,7 +521,8 @@ Result<Value> parse_stored_json(std::string_view text) {
   return JsonParser{text, nullptr, kMaxStoredJsonDepth, true}.run();
 }
 
-JsonSharing::JsonSharing() : parts_{std::make_unique<JsonParts>()}, before_{std::exchange(shared_parts, parts_.get())} {}
+JsonSharing::JsonSharing()
+    : parts_{std::make_unique<JsonParts>()}, before_{std::exchange(shared_parts, parts_.get())} {}
 
 JsonSharing::~JsonSharing() { shared_parts = before_; }
 

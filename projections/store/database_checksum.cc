@@ -36,7 +36,8 @@ uint32_t number_in(const char* bytes) {
 
 class DatabaseFile {
  public:
-  DatabaseFile(const std::string& path, int flags, mode_t mode = 0) : number_{::open(path.c_str(), flags | O_CLOEXEC, mode)} {}
+  DatabaseFile(const std::string& path, int flags, mode_t mode = 0)
+      : number_{::open(path.c_str(), flags | O_CLOEXEC, mode)} {}
   DatabaseFile(const DatabaseFile&) = delete;
   DatabaseFile& operator=(const DatabaseFile&) = delete;
   ~DatabaseFile() {
