@@ -5,6 +5,8 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <thread>
 
 #include "events/base/json_sharing.h"
@@ -58,25 +60,35 @@ Result<LiveObjects> list(sqlite::Connection& connection, std::vector<LiveObjectP
 class VersionReader {
  public:
   static Result<VersionReader> create(sqlite::Connection& connection) {
+    // One run for many objects: each run takes memory, for which SQLite has one lock for all threads.
     // The base's checksum is not computed: what is read is hashed, and the hashes of all objects must add up.
-    SHIPLOG_TRY(auto row, connection.prepare("SELECT typeof(v.json) = 'text', v.json, typeof(b.json) = 'text', b.json "
-                                             "FROM version v INDEXED BY version_by_object LEFT JOIN version_base b "
-                                             "ON b.id = v.base WHERE v.object = ? ORDER BY v.revision DESC LIMIT 1"));
+    SHIPLOG_TRY(auto row, connection.prepare(
+                              "SELECT i.key, typeof(v.json) = 'text', v.json, typeof(b.json) = 'text', b.json FROM "
+                              "json_each(?1) i CROSS JOIN version v ON v.revision = (SELECT max(revision) FROM version "
+                              "INDEXED BY version_by_object WHERE object = i.value) LEFT JOIN version_base b "
+                              "ON b.id = v.base"));
     return VersionReader{std::move(row)};
   }
 
-  /// Without a version it stays without a value.
-  Result<void> read(int64_t id, std::pair<ObjectKey, Object>& object) {
-    row_.reset();
-    row_.bind(1, id);
-    SHIPLOG_TRY(const bool found, row_.next());
-    if (!found) return ok();
-    const sqlite::PackedText version{row_.blob(1), row_.integer(0) == 0};
-    std::optional<sqlite::PackedText> base;
-    if (!row_.is_null(3)) base = {row_.blob(3), row_.integer(2) == 0};
-    SHIPLOG_TRY(const std::string_view json, unpacker_.unpack(version, base));
-    SHIPLOG_TRY(object.second, object_from(object.first, json));
-    return ok();
+  /// Those without a version stay without a value.
+  Result<void> read(std::span<const LiveObjectPlace> part, LiveObjects& objects) {
+    std::string ids = "[";
+    for (const LiveObjectPlace& object : part) {
+      if (ids.size() > 1) ids += ',';
+      ids += std::to_string(object.id);
+    }
+    ids += ']';
+    row_.bind(1, ids);
+    while (true) {
+      SHIPLOG_TRY(const bool found, row_.next());
+      if (!found) return ok();
+      auto& [key, object] = objects[part[static_cast<size_t>(row_.integer(0))].place];
+      const sqlite::PackedText version{row_.blob(2), row_.integer(1) == 0};
+      std::optional<sqlite::PackedText> base;
+      if (!row_.is_null(4)) base = {row_.blob(4), row_.integer(3) == 0};
+      SHIPLOG_TRY(const std::string_view json, unpacker_.unpack(version, base));
+      SHIPLOG_TRY(object, object_from(key, json));
+    }
   }
 
  private:
@@ -107,10 +119,8 @@ class ReadingInParts {
       constexpr size_t kPart = 512;
       const size_t first = next_.fetch_add(kPart);
       if (first >= listed_.size()) return ok();
-      const size_t end = std::min(first + kPart, listed_.size());
-      for (size_t at = first; at < end; ++at) {
-        SHIPLOG_TRY(reader.read(listed_[at].id, objects_[listed_[at].place]));
-      }
+      const size_t size = std::min(kPart, listed_.size() - first);
+      SHIPLOG_TRY(reader.read(std::span{listed_}.subspan(first, size), objects_));
     }
   }
 
