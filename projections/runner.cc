@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <filesystem>
-#include <future>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -14,7 +11,9 @@
 #include "projections/audit/audit_projection.h"
 #include "projections/decisions/decision_projection.h"
 #include "projections/history/history_projection.h"
+#include "projections/live_objects.h"
 #include "projections/objects/object_projection.h"
+#include "projections/preparation.h"
 #include "projections/proof/tree_projection.h"
 #include "projections/revisions/revision_projection.h"
 #include "projections/store/checked_table.h"
@@ -82,22 +81,6 @@ Result<void> create_tables(sqlite::Connection& connection) {
   return transaction.commit();
 }
 
-struct Unread {
-  ObjectKey key;
-  std::string json;
-};
-using Objects = std::vector<std::pair<ObjectKey, Object>>;
-
-Result<Objects> parse_all(std::vector<Unread> rows) {
-  Objects objects;
-  objects.reserve(rows.size());
-  for (Unread& row : rows) {
-    SHIPLOG_TRY(auto object, object_from(row.key, row.json));
-    objects.emplace_back(std::move(row.key), std::move(object));
-  }
-  return objects;
-}
-
 // A live object without a version would be omitted, which the state hash detects.
 const std::string kLiveObjects =
     "SELECT t.name, o.ns, o.name, " + store::version_json("v") +
@@ -123,41 +106,6 @@ SnapshotInfo info_of(const store::Checkpoint& checkpoint) {
   return {checkpoint.next, checkpoint.meta.revision, without_objects.hash()};
 }
 
-// Parsing JSON takes ten times as long as reading rows and is most of the start-up time, so other threads do it in
-// parts. Few parts are in progress at a time, so that there are never two copies of all objects.
-Result<void> read_objects(sqlite::Connection& connection, Objects& objects) {
-  constexpr size_t kPart = 2048;
-  const size_t most_under_way = std::max(2U, std::thread::hardware_concurrency());
-  std::deque<std::future<Result<Objects>>> under_way;
-  const auto take_first = [&]() -> Result<void> {
-    auto parsed = under_way.front().get();
-    under_way.pop_front();
-    if (!parsed) return std::move(parsed).error();
-    std::move(parsed.value().begin(), parsed.value().end(), std::back_inserter(objects));
-    return ok();
-  };
-  SHIPLOG_TRY(auto row, connection.prepare(kLiveObjects));
-  for (bool more = true; more;) {
-    std::vector<Unread> part;
-    while (part.size() < kPart) {
-      SHIPLOG_TRY(more, row.next());
-      if (!more) break;
-      part.push_back(
-          {{std::string{row.text(0)}, std::string{row.text(1)}, std::string{row.text(2)}}, std::string{row.text(3)}});
-    }
-    // A small file does not justify a thread.
-    const auto policy = more ? std::launch::async : std::launch::deferred;
-    under_way.push_back(std::async(policy, parse_all, std::move(part)));
-    if (under_way.size() >= most_under_way) {
-      SHIPLOG_TRY(take_first());
-    }
-  }
-  while (!under_way.empty()) {
-    SHIPLOG_TRY(take_first());
-  }
-  return ok();
-}
-
 Result<EntryId> entry_id_of(std::string_view bytes) {
   EntryId id;
   if (bytes.size() != id.bytes.size()) return Error{ErrorCode::kCorrupt, "an entry id is not 16 bytes"};
@@ -167,15 +115,16 @@ Result<EntryId> entry_id_of(std::string_view bytes) {
 
 // Duplicates are not recorded a second time, as in the fold.
 Result<void> read_seen(sqlite::Connection& connection, std::vector<EntryId>& seen) {
-  SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM (SELECT id, offset FROM entry e WHERE " +
-                                           store::entry_table().intact("e") +
-                                           " AND NOT duplicate ORDER BY offset DESC LIMIT ?) ORDER BY offset"));
+  SHIPLOG_TRY(auto row, connection.prepare("SELECT id FROM entry e WHERE " + store::entry_table().intact("e") +
+                                           " AND NOT duplicate ORDER BY offset DESC LIMIT ?"));
   row.bind(1, static_cast<int64_t>(State::kSeenWindow));
   while (true) {
     SHIPLOG_TRY(const bool found, row.next());
-    if (!found) return ok();
+    if (!found) break;
     SHIPLOG_TRY(seen.emplace_back(), entry_id_of(row.blob(0)));
   }
+  std::ranges::reverse(seen);
+  return ok();
 }
 
 Result<void> read_requests(sqlite::Connection& connection, std::vector<EntryId>& requests) {
@@ -210,8 +159,8 @@ Result<Restored> read_all(sqlite::Connection& connection) {
   Restored restored;
   restored.next = checkpoint->next;
   restored.meta = std::move(checkpoint->meta);
-  SHIPLOG_TRY(read_objects(connection, restored.objects));
-  SHIPLOG_TRY(read_seen(connection, restored.seen));
+  const auto seen = [&](sqlite::Connection& reading) { return read_seen(reading, restored.seen); };
+  SHIPLOG_TRY(restored.objects, read_live_objects(connection, seen));
   SHIPLOG_TRY(read_requests(connection, restored.requests));
   SHIPLOG_TRY(restored.last, read_last(connection));
   return restored;
@@ -230,6 +179,7 @@ struct Projections::Impl {
   HeldByName held_entries, held_decisions, held_versions;
   std::unique_ptr<sqlite::Connection> connection;
   std::unique_ptr<Writers> writers;
+  sqlite::TextPacker packer, helpers_packer;  // of Preparation
 
   /// Opens the file and its writers; creates the tables in a new file.
   Result<void> start(bool make_tables) {
@@ -329,10 +279,13 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
     const Offset end{batch.back().offset.value + 1};
     SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, end, after));
     Offset next = impl_->next;
-    for (const FoldedEntry& next_entry : batch) {
+    Preparation preparation{batch, impl_->packer, impl_->helpers_packer};
+    for (size_t index = 0; index < batch.size(); ++index) {
+      const FoldedEntry& next_entry = batch[index];
       SHIPLOG_CHECK(next_entry.offset >= next, "entries are applied once and in order");
       FoldedEntry folded{next_entry.offset, next_entry.entry, next_entry.folded, next_entry.leaf};
       for (const Event& event : next_entry.entry.events) folded.subjects.push_back(subject_of(event));
+      folded.prepared = &preparation.of(index);
       SHIPLOG_TRY(impl_->writers->apply(folded));
       next = Offset{next_entry.offset.value + 1};
     }

@@ -174,6 +174,37 @@ TEST(Projections, RebuiltFileEqualsTheOneThatFollowedLive) {
   }
 }
 
+TEST(Projections, DecisionsOfARebuiltFileEqualThoseOfTheOneThatFollowedLive) {
+  TestFleet fleet;
+  for (int i = 0; i < 300; ++i) {
+    const ObjectKey key = config_map("default", "c" + std::to_string(i % 90));
+    // Refused, as there is no such binding; recorded all the same.
+    PlacementDecided placement;
+    placement.binding = {type::kResourceBinding, "default", "b" + std::to_string(i % 7)};
+    placement.targets = {{"m1", i}};
+    placement.why.summary = PlacementMade{};
+    for (int cluster = 0; cluster < i % 40; ++cluster) {
+      placement.why.clusters.push_back({"member-" + std::to_string(cluster), 0, i, cluster % 3 == 0 ? cluster : -1});
+    }
+    if (i % 3 == 0) {
+      fleet.write({std::move(placement), DeletionRequested{key}});
+    } else if (i % 5 == 0) {
+      fleet.remove(key);
+    } else if (i % 2 == 0) {
+      fleet.update(key, std::string(static_cast<size_t>(i), 'u'));
+    } else {
+      fleet.create(key, std::string(static_cast<size_t>(10 * i), 'c'));
+    }
+  }
+  // Many at a time are prepared on two threads.
+  for (const size_t batch : {64U, 299U}) {
+    const std::string path = fleet.folder.file("rebuilt-" + std::to_string(batch));
+    auto opened = must(Projections::open(path));
+    fleet.follow(*opened.projections, opened.restored, batch);
+    EXPECT_EQ(dump(path), dump(fleet.path())) << "batches of " << batch;
+  }
+}
+
 TEST(Projections, DeletedFileIsRebuiltWithTheSameContent) {
   TestFleet fleet;
   live_a_while(fleet, 200);

@@ -39,9 +39,12 @@ std::string uid_from(const EntryId& id, size_t event_index) {
 }
 
 std::string to_string(const ObjectKey& key) {
-  std::string text = key.type;
-  if (!key.ns.empty()) text += '/' + key.ns;
-  return text + '/' + key.name;
+  std::string text;
+  text.reserve(key.type.size() + key.ns.size() + key.name.size() + 2);
+  text += key.type;
+  if (!key.ns.empty()) (text += '/') += key.ns;
+  (text += '/') += key.name;
+  return text;
 }
 
 Result<ObjectKey> parse_object_key(std::string_view text) {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "events/base/json.h"
+#include "events/base/json_parts.h"
+#include "events/base/json_sharing.h"
 #include "events/base/utf8.h"
 #include "events/base/well_known_texts.h"
 
@@ -40,6 +42,8 @@ constexpr bool is_special(char c) {
   return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x80;
 }
 
+constinit thread_local JsonParts* shared_parts = nullptr;
+
 class JsonParser {
  public:
   JsonParser(std::string_view text, std::vector<std::string>* duplicates, int max_depth, bool stored = false)
@@ -48,7 +52,8 @@ class JsonParser {
         end_{text.data() + text.size()},
         duplicates_{duplicates},
         max_depth_{static_cast<size_t>(max_depth)},
-        stored_{stored} {
+        stored_{stored},
+        parts_{stored ? shared_parts : nullptr} {
     std::swap(stacks_, spare_stacks());
     if (stacks_.members.capacity() == 0) {
       constexpr size_t kTypical = 32;
@@ -170,6 +175,7 @@ class JsonParser {
       return wrong(at_, "nested deeper than " + std::to_string(max_depth_) + " objects and arrays");
     }
     open_.push_back({members_.size(), items_.size(), is_object});
+    deepest_ = std::max(deepest_, open_.size());
     ++at_;
     space();
     return true;
@@ -182,8 +188,27 @@ class JsonParser {
     if (at_ == end_ || (*at_ != '{' && *at_ != '[')) return value(slot(stack.back()));
     const size_t index = stack.size() - 1;
     Value nested;
-    if (!value(nested)) return false;
+    if (!(parts_ == nullptr ? value(nested) : shared(nested))) return false;
     slot(stack[index]) = std::move(nested);
+    return true;
+  }
+
+  // Stands at the first character of an object or array. `into` is null.
+  bool shared(Value& into) {
+    JsonParts::Slot* const known = parts_->slot(begin_, at_, end_);
+    if (known == nullptr) return value(into);
+    const JsonParts::Part* const same = known->find({at_, end_});
+    if (same != nullptr && open_.size() + same->height <= max_depth_) {
+      deepest_ = std::max(deepest_, open_.size() + same->height);
+      at_ += same->text.size();
+      std::construct_at(&into, same->value);
+      return true;
+    }
+    const char* const first = at_;
+    const size_t deepest_before = std::exchange(deepest_, open_.size());
+    if (!value(into)) return false;
+    if (same == nullptr) known->keep({first, at_}, into, deepest_ - open_.size());
+    deepest_ = std::max(deepest_, deepest_before);
     return true;
   }
 
@@ -475,6 +500,8 @@ class JsonParser {
   std::vector<std::string>* duplicates_;
   size_t max_depth_;
   bool stored_;
+  JsonParts* parts_;    // nullptr: nothing is shared
+  size_t deepest_ = 0;  // the most that were open at once, of the part that is read
   Stacks stacks_;
   std::vector<Value::Member>& members_ = stacks_.members;
   std::vector<Value>& items_ = stacks_.items;
@@ -493,5 +520,10 @@ Result<Value> parse_json(std::string_view text, std::vector<std::string>* duplic
 Result<Value> parse_stored_json(std::string_view text) {
   return JsonParser{text, nullptr, kMaxStoredJsonDepth, true}.run();
 }
+
+JsonSharing::JsonSharing()
+    : parts_{std::make_unique<JsonParts>()}, before_{std::exchange(shared_parts, parts_.get())} {}
+
+JsonSharing::~JsonSharing() { shared_parts = before_; }
 
 }  // namespace shiplog

@@ -30,38 +30,49 @@ std::string_view bytes_of(sqlite3_value* value) {
   return data == nullptr ? std::string_view{} : std::string_view{data, static_cast<size_t>(sqlite3_value_bytes(value))};
 }
 
-Result<std::string_view> alone(Compressor& compressor, sqlite3_value* value) {
-  const std::string_view bytes = bytes_of(value);
-  if (sqlite3_value_type(value) == SQLITE_TEXT) return bytes;
-  if (sqlite3_value_type(value) != SQLITE_BLOB || bytes.empty()) {
-    return Error{ErrorCode::kCorrupt, "there is neither a text nor a compressed one"};
-  }
-  return compressor.decompress(bytes.substr(1), static_cast<uint8_t>(bytes[0]), kMostBytes);
+Error no_text() { return {ErrorCode::kCorrupt, "there is neither a text nor a compressed one"}; }
+
+Result<std::string_view> alone(Compressor& compressor, const PackedText& text) {
+  if (!text.compressed) return text.bytes;
+  if (text.bytes.empty()) return no_text();
+  return compressor.decompress(text.bytes.substr(1), static_cast<uint8_t>(text.bytes[0]), kMostBytes);
 }
 
-Result<std::string_view> base_in(Unpacking& unpacking, sqlite3_value* value) {
-  if (sqlite3_value_type(value) != SQLITE_BLOB) return alone(unpacking.of_base, value);
-  const std::string_view packed = bytes_of(value);
-  if (!packed.empty() && packed == unpacking.packed_base) return unpacking.base;
-  unpacking.packed_base.clear();
-  SHIPLOG_TRY(unpacking.base, alone(unpacking.of_base, value));
-  unpacking.packed_base = packed;
-  return unpacking.base;
+/// The base of `kept.packed_base`, or this one, which is then kept.
+Result<std::string_view> base_in(Unpacking& kept, const PackedText& base) {
+  if (!base.compressed) return base.bytes;
+  if (!base.bytes.empty() && base.bytes == kept.packed_base) return kept.base;
+  kept.packed_base.clear();
+  SHIPLOG_TRY(kept.base, alone(kept.of_base, base));
+  kept.packed_base = base.bytes;
+  return kept.base;
 }
 
-Result<std::string_view> difference(Unpacking& unpacking, sqlite3_value* value, sqlite3_value* base) {
-  if (sqlite3_value_type(value) == SQLITE_TEXT) return bytes_of(value);
-  if (sqlite3_value_type(value) != SQLITE_BLOB) {
-    return Error{ErrorCode::kCorrupt, "there is neither a text nor a compressed one"};
-  }
-  SHIPLOG_TRY(const std::string_view whole, base_in(unpacking, base));
-  const std::string_view bytes = bytes_of(value);
-  return bytes.empty() ? whole : unpacking.compressor.decompress_against(bytes, whole, kMostBytes);
+Result<std::string_view> difference(Compressor& compressor, const PackedText& text, std::string_view base) {
+  return text.bytes.empty() ? base : compressor.decompress_against(text.bytes, base, kMostBytes);
+}
+
+/// nullopt: neither a TEXT nor a BLOB.
+std::optional<PackedText> packed(sqlite3_value* value) {
+  const int type = sqlite3_value_type(value);
+  if (type != SQLITE_TEXT && type != SQLITE_BLOB) return std::nullopt;
+  return PackedText{bytes_of(value), type == SQLITE_BLOB};
+}
+
+Result<std::string_view> text_of(Unpacking& unpacking, int count, sqlite3_value** values) {
+  const auto text = packed(values[0]);
+  if (!text) return no_text();
+  if (count == 1) return alone(unpacking.compressor, *text);
+  if (!text->compressed) return text->bytes;
+  const auto base = packed(values[1]);
+  if (!base) return no_text();
+  SHIPLOG_TRY(const std::string_view whole, base_in(unpacking, *base));
+  return difference(unpacking.compressor, *text, whole);
 }
 
 void unpacked(sqlite3_context* context, int count, sqlite3_value** values) {
   auto& unpacking = *static_cast<Unpacking*>(sqlite3_user_data(context));
-  const auto text = count == 1 ? alone(unpacking.compressor, values[0]) : difference(unpacking, values[0], values[1]);
+  const auto text = text_of(unpacking, count, values);
   if (text) {
     return sqlite3_result_text64(context, text.value().data(), text.value().size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   }
@@ -89,6 +100,18 @@ PackedText TextPacker::pack_against(std::string_view text, std::string_view base
   if (text == base) return {{}, true};
   const auto compressed = compressor_->compress_against(text, base);
   return compressed ? PackedText{*compressed, true} : PackedText{text, false};
+}
+
+TextUnpacker::TextUnpacker() : compressor_{std::make_unique<Compressor>()}, of_base_{std::make_unique<Compressor>()} {}
+TextUnpacker::TextUnpacker(TextUnpacker&&) noexcept = default;
+TextUnpacker& TextUnpacker::operator=(TextUnpacker&&) noexcept = default;
+TextUnpacker::~TextUnpacker() = default;
+
+Result<std::string_view> TextUnpacker::unpack(const PackedText& text, const std::optional<PackedText>& base) {
+  if (!text.compressed) return text.bytes;
+  if (!base) return alone(*compressor_, text);
+  SHIPLOG_TRY(const std::string_view whole, alone(*of_base_, *base));
+  return difference(*compressor_, text, whole);
 }
 
 void add_unpacked(sqlite3* database) {

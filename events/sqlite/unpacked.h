@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,22 @@ class TextPacker {
  private:
   std::unique_ptr<Compressor> compressor_;
   std::string buffer_;
+};
+
+/// Reads what TextPacker has made, outside of SQL: on a thread that does not have the connection.
+class TextUnpacker {
+ public:
+  TextUnpacker();
+  TextUnpacker(TextUnpacker&&) noexcept;
+  TextUnpacker& operator=(TextUnpacker&&) noexcept;
+  ~TextUnpacker();
+
+  /// What pack_against() was given, or, without a base, pack(). The result is valid until the next call, and as long as
+  /// the bytes are. Error: kCorrupt, the bytes, or those of the base, are not what was made.
+  Result<std::string_view> unpack(const PackedText& text, const std::optional<PackedText>& base);
+
+ private:
+  std::unique_ptr<Compressor> compressor_, of_base_;
 };
 
 /// Adds a function to a connection that reads such columns:

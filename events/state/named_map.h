@@ -52,7 +52,8 @@ class NamedMap {
   Node* find_or_make(std::string_view ns, std::string_view name) {
     Node* node = table_.find(ns, name);
     if (node != nullptr) return node;
-    node = &*sorted_.try_emplace(ObjectName{std::string{ns}, std::string{name}}).first;
+    // What is restored comes in order.
+    node = &*sorted_.try_emplace(sorted_.end(), ObjectName{std::string{ns}, std::string{name}});
     table_.insert(node);
     return node;
   }

@@ -20,9 +20,10 @@ Result<Object> object_from(const ObjectKey& key, std::string_view json) {
   for (const char digit : object.value["metadata"]["resourceVersion"].as_string()) {
     object.revision.value = object.revision.value * 10 + static_cast<uint64_t>(digit - '0');
   }
-  std::string hashed = to_string(key);
-  hashed += '\n';
-  hashed += json;
+  const std::string name = to_string(key);
+  std::string hashed;
+  hashed.reserve(name.size() + 1 + json.size());
+  ((hashed += name) += '\n') += json;
   object.hash = siphash128(hashed);
   return object;
 }

@@ -7,10 +7,12 @@
 
 namespace shiplog {
 
-std::string template_hash(const Value& pod_template) {
+std::string template_hash(const Value& pod_template) { return template_hash_of_json(to_json(pod_template)); }
+
+std::string template_hash_of_json(std::string_view json) {
   // Kubernetes' alphabet for generated names: no vowels, and no digits that look like letters.
   constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-  uint64_t bits = siphash128(to_json(pod_template)).lo;
+  uint64_t bits = siphash128(json).lo;
   std::string hash;
   for (int i = 0; i < 10; ++i, bits /= kAlphabet.size()) hash += kAlphabet[bits % kAlphabet.size()];
   return hash;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "events/base/value.h"
 
@@ -10,5 +11,7 @@ namespace shiplog {
 /// the ControllerRevisions of a StatefulSet or DaemonSet. Equal templates have equal hashes on every machine. It has 47
 /// bits, so two templates of one workload practically never share a hash.
 std::string template_hash(const Value& pod_template);
+/// Of one as canonical JSON.
+std::string template_hash_of_json(std::string_view json);
 
 }  // namespace shiplog

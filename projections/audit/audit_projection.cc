@@ -98,7 +98,7 @@ SettledColumns settled_columns(const FoldedEntry& folded) {
 }  // namespace
 
 Result<AuditProjection> AuditProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare(store::entry_table().insert()));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, store::entry_table()));
   SHIPLOG_TRY(auto subject, connection.prepare("INSERT OR IGNORE INTO subject VALUES (?, ?, ?, ?)"));
   SHIPLOG_TRY(auto add_actor, connection.prepare(store::actor_table().insert()));
   // One that is damaged is passed over: it is repaired by the scrub, under its own number.
@@ -158,37 +158,19 @@ Result<void> AuditProjection::apply(const FoldedEntry& folded) {
   }
   const std::string events = events_json(folded);
   const std::string also = also_changed_json(folded);
-  int column = 0;  // what is bound is not copied
-  insert_.bind(++column, folded.offset.value);
-  insert_.bind_blob(++column, bytes_of(entry.id));
-  insert_.bind(++column, entry.time.value);
-  insert_.bind(++column, last_actor_id_);
-  insert_.bind(++column, entry.request.verb);
-  insert_.bind(++column, entry.request.path);
-  insert_.bind(++column, static_cast<int64_t>(entry.cause.revision.value));
-  insert_.bind_blob(++column, entry.cause.entry_id.empty() ? std::string_view{} : bytes_of(entry.cause.entry_id));
-  insert_.bind(++column, entry.cause.trace_id);
-  insert_.bind(++column, static_cast<int64_t>(entry.as_of.value));
-  insert_.bind(++column, static_cast<int64_t>(folded.folded.revision.value));
-  insert_.bind(++column, families_of(entry));
-  insert_.bind(++column, events);
-  insert_.bind(++column, also);
-  const auto& refusal = folded.folded.refusal;
-  insert_.bind_null(++column);
-  insert_.bind_null(++column);
-  if (refusal) {
-    insert_.bind(column - 1, name_of(refusal->code));
-    insert_.bind(column, refusal->reason);
-  }
-  insert_.bind(++column, int64_t{folded.folded.duplicate});
-  // What is bound as text outlives the statement's run.
   const SettledColumns settled = settled_columns(folded);
-  insert_.bind_null(++column);
-  insert_.bind_null(++column);
-  insert_.bind_null(++column);
-  if (!settled.request.empty()) insert_.bind_blob(column - 2, bytes_of(settled.request));
-  if (!settled.record.empty()) insert_.bind(column - 1, settled.record);
-  if (!settled.answer.empty()) insert_.bind(column, settled.answer);
+  // What is added is not copied.
+  insert_.begin().add(folded.offset.value).add_blob(bytes_of(entry.id)).add(entry.time.value).add(last_actor_id_);
+  insert_.add(entry.request.verb).add(entry.request.path).add(static_cast<int64_t>(entry.cause.revision.value));
+  insert_.add_blob(entry.cause.entry_id.empty() ? std::string_view{} : bytes_of(entry.cause.entry_id));
+  insert_.add(entry.cause.trace_id).add(static_cast<int64_t>(entry.as_of.value));
+  insert_.add(static_cast<int64_t>(folded.folded.revision.value)).add(families_of(entry)).add(events).add(also);
+  const auto& refusal = folded.folded.refusal;
+  refusal ? insert_.add(std::string_view{name_of(refusal->code)}).add(refusal->reason) : insert_.add_null().add_null();
+  insert_.add(int64_t{folded.folded.duplicate});
+  settled.request.empty() ? insert_.add_null() : insert_.add_blob(bytes_of(settled.request));
+  settled.record.empty() ? insert_.add_null() : insert_.add(settled.record);
+  settled.answer.empty() ? insert_.add_null() : insert_.add(settled.answer);
   return insert_.run();
 }
 

@@ -7,6 +7,7 @@
 #include "events/sqlite/connection.h"
 #include "projections/audit/family_cut.h"
 #include "projections/holds/holds.h"
+#include "projections/store/checked_insert.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -30,7 +31,7 @@ class AuditProjection {
   }
 
  private:
-  AuditProjection(store::TypeIds& types, sqlite::Statement insert, sqlite::Statement subject,
+  AuditProjection(store::TypeIds& types, store::CheckedInsert insert, sqlite::Statement subject,
                   sqlite::Statement add_actor, sqlite::Statement find_actor, sqlite::Statement newest_actor)
       : types_{types},
         insert_{std::move(insert)},
@@ -43,7 +44,8 @@ class AuditProjection {
   Result<void> add_subjects_without_change(const FoldedEntry& folded);
 
   store::TypeIds& types_;
-  sqlite::Statement insert_, subject_, add_actor_, find_actor_, newest_actor_;
+  store::CheckedInsert insert_;
+  sqlite::Statement subject_, add_actor_, find_actor_, newest_actor_;
   std::map<std::string, int64_t> actors_;
   Actor last_actor_;  // usually the actor of the next entry too
   int64_t last_actor_id_ = 0;

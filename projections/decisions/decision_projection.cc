@@ -44,8 +44,14 @@ std::optional<Value> explanation_of(const E& event) {
 
 }  // namespace
 
+std::optional<std::string> explanation_json(const Event& event) {
+  const auto explanation = std::visit([](const auto& decision) { return explanation_of(decision); }, event);
+  if (!explanation) return std::nullopt;
+  return to_json(*explanation);
+}
+
 Result<DecisionProjection> DecisionProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare(store::decision_table().insert()));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, store::decision_table()));
   return DecisionProjection{types, std::move(insert)};
 }
 
@@ -58,16 +64,19 @@ Result<void> DecisionProjection::apply(const FoldedEntry& folded) {
 
 Result<void> DecisionProjection::insert(const FoldedEntry& folded, size_t index) {
   const Event& event = folded.entry.events[index];
-  const auto explanation = std::visit([](const auto& decision) { return explanation_of(decision); }, event);
-  if (!explanation) return ok();
+  std::optional<std::string> json;
+  if (folded.prepared == nullptr) {
+    json = explanation_json(event);
+    if (!json) return ok();
+  } else if (!folded.prepared->explanations[index]) {
+    return ok();
+  }
+  const sqlite::PackedText packed = json ? packer_.pack(*json) : folded.prepared->explanations[index]->view();
   const ObjectKey& subject = folded.subjects[index];
   SHIPLOG_TRY(const int64_t type, types_.id(subject.type));
-  const std::string summary = summary_of(event), json = to_json(*explanation);
-  const sqlite::PackedText packed = packer_.pack(json);
-  insert_.bind_all(decision_id(folded.offset, index), type, subject.ns, subject.name, name_of(event), summary);
-  constexpr int kExplanation = 7;
-  packed.compressed ? insert_.bind_blob(kExplanation, packed.bytes) : insert_.bind(kExplanation, packed.bytes);
-  return insert_.run();
+  const std::string summary = summary_of(event);
+  insert_.begin().add(decision_id(folded.offset, index)).add(type).add(subject.ns).add(subject.name);
+  return insert_.add(std::string_view{name_of(event)}).add(summary).add(packed).run();
 }
 
 Result<bool> DecisionProjection::replace(sqlite::Connection& connection, const FoldedEntry& folded, size_t index) {

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "events/base/result.h"
+#include "events/event.h"
 #include "events/sqlite/connection.h"
 #include "events/sqlite/unpacked.h"
 #include "projections/audit/family_cut.h"
 #include "projections/holds/holds.h"
+#include "projections/store/checked_insert.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -16,6 +21,9 @@ inline int64_t decision_id(Offset offset, size_t index) {
   return offset.value << kDecisionIndexBits | static_cast<int64_t>(index);
 }
 
+/// What is stored of a decision's reasons, uncompressed; nullopt: the event is no decision. Threads: any.
+std::optional<std::string> explanation_json(const Event& event);
+
 /// Writes the decisions of roles, with their explanations.
 class DecisionProjection {
  public:
@@ -25,11 +33,11 @@ class DecisionProjection {
   Result<bool> replace(sqlite::Connection& connection, const FoldedEntry& folded, size_t index);
 
  private:
-  DecisionProjection(store::TypeIds& types, sqlite::Statement insert) : types_{types}, insert_{std::move(insert)} {}
+  DecisionProjection(store::TypeIds& types, store::CheckedInsert insert) : types_{types}, insert_{std::move(insert)} {}
   Result<void> insert(const FoldedEntry& folded, size_t index);
 
   store::TypeIds& types_;
-  sqlite::Statement insert_;
+  store::CheckedInsert insert_;
   sqlite::TextPacker packer_;
 };
 

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "events/base/check.h"
-#include "events/sqlite/row_checksum.h"
 #include "projections/history/history_query.h"
 #include "projections/store/checked_table.h"
 
@@ -30,29 +29,14 @@ VersionOperation operation_of(const Change& change) {
   return change.created() ? VersionOperation::kCreated : VersionOperation::kUpdated;
 }
 
-// The checksum is computed here: of the functions of SQL, one that is called for every change would be the slowest
-// part.
-constexpr const char* kInsert = "INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-int64_t checksum_of(const StoredVersion& version, const PackedVersion& packed) {
-  sqlite::RowChecksum sum;  // in the order of the columns
-  for (const int64_t number : {version.revision, version.object, version.type}) sum.add(number);
-  sum.add(version.ns);
-  sum.add(version.name);
+Result<void> run(store::CheckedInsert& insert, const StoredVersion& version, const PackedVersion& packed) {
+  insert.begin();  // in the order of the columns
+  for (const int64_t number : {version.revision, version.object, version.type}) insert.add(number);
+  insert.add(version.ns).add(version.name);
   for (const int64_t number : {version.operation, version.offset, version.event_index, version.previous, packed.base}) {
-    sum.add(number);
+    insert.add(number);
   }
-  packed.json.compressed ? sum.add_blob(packed.json.bytes) : sum.add(packed.json.bytes);
-  return int64_t{sum.value()};
-}
-
-Result<void> run(sqlite::Statement& insert, const StoredVersion& version, const PackedVersion& packed) {
-  insert.bind_all(version.revision, version.object, version.type, version.ns, version.name, version.operation,
-                  version.offset, version.event_index, version.previous, packed.base);
-  constexpr int kJson = 11, kChecksum = 12;
-  packed.json.compressed ? insert.bind_blob(kJson, packed.json.bytes) : insert.bind(kJson, packed.json.bytes);
-  insert.bind(kChecksum, checksum_of(version, packed));
-  return insert.run();
+  return insert.add(packed.json).run();
 }
 
 }  // namespace
@@ -73,7 +57,7 @@ StoredVersion version_of(const FoldedEntry& folded, size_t index, int64_t type, 
 }
 
 Result<HistoryProjection> HistoryProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, store::version_table()));
   SHIPLOG_TRY(auto packer, VersionPacker::create(connection));
   return HistoryProjection{types, std::move(insert), std::move(packer)};
 }
@@ -82,7 +66,9 @@ Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
   for (size_t index = 0; index < folded.folded.changes.size(); ++index) {
     SHIPLOG_TRY(const int64_t type, types_.id(folded.folded.changes[index].object.type));
     const StoredVersion version = version_of(folded, index, type, folded.object_ids[index]);
-    SHIPLOG_TRY(const PackedVersion packed, packer_.pack(version.revision, version.object, version.json));
+    const PreparedText* alone = nullptr;
+    if (folded.prepared != nullptr && folded.prepared->bases[index]) alone = &*folded.prepared->bases[index];
+    SHIPLOG_TRY(const PackedVersion packed, packer_.pack(version.revision, version.object, version.json, alone));
     SHIPLOG_TRY(run(insert_, version, packed));
   }
   return ok();
@@ -92,7 +78,7 @@ Result<bool> replace_version(sqlite::Connection& connection, const StoredVersion
   SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM version WHERE revision = ?"));
   SHIPLOG_TRY(remove.run(version.revision));
   if (connection.changed() == 0) return false;
-  SHIPLOG_TRY(auto insert, connection.prepare(kInsert));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, store::version_table()));
   sqlite::TextPacker packer;
   SHIPLOG_TRY(const PackedVersion packed,
               pack_again(connection, packer, version.revision, version.object, version.json));

@@ -8,6 +8,7 @@
 #include "projections/history/stored_version.h"
 #include "projections/history/version_packer.h"
 #include "projections/holds/holds.h"
+#include "projections/store/checked_insert.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -27,11 +28,11 @@ class HistoryProjection {
   void forget() { packer_.forget(); }
 
  private:
-  HistoryProjection(store::TypeIds& types, sqlite::Statement insert, VersionPacker packer)
+  HistoryProjection(store::TypeIds& types, store::CheckedInsert insert, VersionPacker packer)
       : types_{types}, insert_{std::move(insert)}, packer_{std::move(packer)} {}
 
   store::TypeIds& types_;
-  sqlite::Statement insert_;
+  store::CheckedInsert insert_;
   VersionPacker packer_;
 };
 

@@ -15,10 +15,8 @@ constexpr size_t kLargeDifference = 2;
 // Smaller ones are not worth a base.
 constexpr size_t kSmallDifference = 64;
 
-Result<void> insert_base(sqlite::Statement& insert, int64_t id, int64_t object, const sqlite::PackedText& json) {
-  insert.bind_all(id, object);
-  json.compressed ? insert.bind_blob(3, json.bytes) : insert.bind(3, json.bytes);
-  return insert.run();
+Result<void> insert_base(store::CheckedInsert& insert, int64_t id, int64_t object, const sqlite::PackedText& json) {
+  return insert.begin().add(id).add(object).add(json).run();
 }
 
 }  // namespace
@@ -30,14 +28,15 @@ Result<VersionPacker> VersionPacker::create(sqlite::Connection& connection) {
                                               "b.id = (SELECT v.base FROM version v WHERE v.object = ? ORDER BY "
                                               "v.revision DESC LIMIT 1) AND b.crc = " +
                                               table.checksum("b")));
-  SHIPLOG_TRY(auto insert, connection.prepare(table.insert()));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, table));
   return VersionPacker{std::move(newest), std::move(insert)};
 }
 
-Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std::string_view json) {
-  // An object has the number of the revision that made it first: that one has no base yet.
+Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std::string_view json,
+                                          const PreparedText* alone) {
+  // An object has the number of its first version, before which it has no base.
   auto base = bases_.end();
-  if (revision != object) {
+  if (object != revision) {
     SHIPLOG_TRY(base, base_of(object));
   }
   if (base != bases_.end()) {
@@ -45,7 +44,7 @@ Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std:
     const size_t size = difference.bytes.size();
     if (size <= kSmallDifference || size * kLargeDifference <= base->stored) return PackedVersion{base->id, difference};
   }
-  const sqlite::PackedText packed = packer_.pack(json);
+  const sqlite::PackedText packed = alone == nullptr ? packer_.pack(json) : alone->view();
   SHIPLOG_TRY(insert_base(insert_, revision, object, packed));
   keep({object, revision, packed.bytes.size(), std::string{json}});
   return PackedVersion{revision, packer_.pack_against(json, json)};
@@ -106,7 +105,7 @@ Result<bool> replace_base(sqlite::Connection& connection, int64_t id, int64_t ob
   SHIPLOG_TRY(auto remove, connection.prepare("DELETE FROM version_base WHERE id = ?"));
   SHIPLOG_TRY(remove.run(id));
   if (connection.changed() == 0) return false;
-  SHIPLOG_TRY(auto insert, connection.prepare(store::version_base_table().insert()));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, store::version_base_table()));
   sqlite::TextPacker packer;
   SHIPLOG_TRY(insert_base(insert, id, object, packer.pack(json)));
   return true;

@@ -10,6 +10,8 @@
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
 #include "events/sqlite/unpacked.h"
+#include "projections/store/checked_insert.h"
+#include "projections/store/prepared_rows.h"
 
 namespace shiplog {
 
@@ -26,7 +28,9 @@ class VersionPacker {
   static Result<VersionPacker> create(sqlite::Connection& connection);
 
   /// Of the newest version of an object, in the transaction that writes it.
-  Result<PackedVersion> pack(int64_t revision, int64_t object, std::string_view json);
+  /// `alone`: the JSON as a base has it, if that is known.
+  Result<PackedVersion> pack(int64_t revision, int64_t object, std::string_view json,
+                             const PreparedText* alone = nullptr);
   /// After bases may have been deleted: by a rollback, or by trimming.
   void forget();
 
@@ -38,13 +42,14 @@ class VersionPacker {
   };
   using Bases = std::list<Base>;  ///< the one that was used last is the first
 
-  VersionPacker(sqlite::Statement newest, sqlite::Statement insert)
+  VersionPacker(sqlite::Statement newest, store::CheckedInsert insert)
       : newest_{std::move(newest)}, insert_{std::move(insert)} {}
   /// end(): the newest version has none that can be read.
   Result<Bases::iterator> base_of(int64_t object);
   Bases::iterator keep(Base base);
 
-  sqlite::Statement newest_, insert_;
+  sqlite::Statement newest_;
+  store::CheckedInsert insert_;
   sqlite::TextPacker packer_;
   Bases bases_;
   std::map<int64_t, Bases::iterator> by_object_;

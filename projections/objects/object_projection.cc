@@ -7,7 +7,7 @@ namespace shiplog {
 
 Result<ObjectProjection> ObjectProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
   const store::CheckedTable& table = store::object_table();
-  SHIPLOG_TRY(auto insert, connection.prepare(table.insert() + " ON CONFLICT DO NOTHING"));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, table, "ON CONFLICT DO NOTHING"));
   SHIPLOG_TRY(auto set_live, connection.prepare("UPDATE object SET live = ?4, " + table.set_checksum({{"live", "?4"}}) +
                                                 " WHERE type = ?1 AND ns = ?2 AND name = ?3"));
   SHIPLOG_TRY(auto find, connection.prepare("SELECT id FROM object WHERE type = ? AND ns = ? AND name = ?"));
@@ -27,7 +27,7 @@ Result<int64_t> ObjectProjection::id_of(const Change& change) {
   SHIPLOG_TRY(const int64_t type, types_.id(key.type));
   if (change.created()) {
     const auto id = static_cast<int64_t>(change.revision.value);
-    SHIPLOG_TRY(insert_.run(type, key.ns, key.name, id, int64_t{1}));
+    SHIPLOG_TRY(insert_.begin().add(type).add(key.ns).add(key.name).add(id).add(int64_t{1}).run());
     if (connection_.changed() == 1) return id;
   }
   // An object that is created again after a removal keeps its number, so that its history is continuous.

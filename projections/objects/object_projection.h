@@ -2,6 +2,7 @@
 
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_insert.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -15,7 +16,7 @@ class ObjectProjection {
   Result<void> apply(FoldedEntry& folded);
 
  private:
-  ObjectProjection(sqlite::Connection& connection, store::TypeIds& types, sqlite::Statement insert,
+  ObjectProjection(sqlite::Connection& connection, store::TypeIds& types, store::CheckedInsert insert,
                    sqlite::Statement set_live, sqlite::Statement find)
       : connection_{connection},
         types_{types},
@@ -26,7 +27,8 @@ class ObjectProjection {
 
   sqlite::Connection& connection_;
   store::TypeIds& types_;
-  sqlite::Statement insert_, set_live_, find_;
+  store::CheckedInsert insert_;
+  sqlite::Statement set_live_, find_;
 };
 
 }  // namespace shiplog

@@ -8,8 +8,8 @@
 namespace shiplog {
 
 Result<TreeProjection> TreeProjection::create(sqlite::Connection& connection) {
-  SHIPLOG_TRY(auto insert_leaf, connection.prepare(store::tree_leaf_table().insert()));
-  SHIPLOG_TRY(auto insert_node, connection.prepare(store::tree_node_table().insert()));
+  SHIPLOG_TRY(auto insert_leaf, store::CheckedInsert::create(connection, store::tree_leaf_table()));
+  SHIPLOG_TRY(auto insert_node, store::CheckedInsert::create(connection, store::tree_node_table()));
   TreeProjection made{connection, std::move(insert_leaf), std::move(insert_node)};
   SHIPLOG_TRY(made.load());
   return made;
@@ -35,18 +35,14 @@ Result<void> TreeProjection::apply(const FoldedEntry& folded) {
 }
 
 Result<void> TreeProjection::append(Offset offset, const proof::Digest& leaf) {
-  insert_leaf_.bind(1, static_cast<int64_t>(frontier_.size()));
-  insert_leaf_.bind(2, offset.value);
-  insert_leaf_.bind_blob(3, proof::bytes_of(leaf));
-  SHIPLOG_TRY(insert_leaf_.run());
+  insert_leaf_.begin().add(static_cast<int64_t>(frontier_.size())).add(offset.value);
+  SHIPLOG_TRY(insert_leaf_.add_blob(proof::bytes_of(leaf)).run());
   completed_.clear();
   frontier_.add(leaf, [this](proof::NodeId node, const proof::Digest& hash) {
     if (node.level % kTreeLevelsApart == 0) completed_.emplace_back(node, hash);
   });
   for (const auto& [node, hash] : completed_) {
-    insert_node_.bind(1, tree_node_key(node));
-    insert_node_.bind_blob(2, proof::bytes_of(hash));
-    SHIPLOG_TRY(insert_node_.run());
+    SHIPLOG_TRY(insert_node_.begin().add(tree_node_key(node)).add_blob(proof::bytes_of(hash)).run());
   }
   return ok();
 }

@@ -6,6 +6,7 @@
 #include "events/base/result.h"
 #include "events/proof/tree.h"
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_insert.h"
 #include "projections/store/folded_entry.h"
 
 namespace shiplog {
@@ -24,12 +25,12 @@ class TreeProjection {
   void forget() { known_ = false; }
 
  private:
-  TreeProjection(sqlite::Connection& connection, sqlite::Statement insert_leaf, sqlite::Statement insert_node)
+  TreeProjection(sqlite::Connection& connection, store::CheckedInsert insert_leaf, store::CheckedInsert insert_node)
       : connection_{connection}, insert_leaf_{std::move(insert_leaf)}, insert_node_{std::move(insert_node)} {}
   Result<void> load();
 
   sqlite::Connection& connection_;
-  sqlite::Statement insert_leaf_, insert_node_;
+  store::CheckedInsert insert_leaf_, insert_node_;
   proof::Frontier frontier_;
   std::vector<std::pair<proof::NodeId, proof::Digest>> completed_;
   bool known_ = false;

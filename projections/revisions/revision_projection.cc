@@ -13,6 +13,13 @@ namespace {
 
 constexpr const char* kOfWorkload = " WHERE type = ?1 AND ns = ?2 AND name = ?3";
 
+/// How many rows a workload has at most.
+int64_t kept_templates(const Change& change) {
+  constexpr int64_t kDefault = 10;
+  constexpr int64_t kMost = 1000;
+  return 1 + std::clamp<int64_t>(change.after["spec"]["revisionHistoryLimit"].as_int(kDefault), 0, kMost);
+}
+
 /// The annotations that `kubectl rollout undo` restores on the workload: without the control plane's own, which
 /// describe the present state, and without those that kubectl skips.
 std::string kept_annotations(const Value& workload) {
@@ -26,7 +33,9 @@ std::string kept_annotations(const Value& workload) {
 }  // namespace
 
 Result<RevisionProjection> RevisionProjection::create(sqlite::Connection& connection, store::TypeIds& types) {
-  return RevisionProjection{connection, types};
+  SHIPLOG_TRY(auto rows, connection.prepare(std::string{"SELECT number, hash FROM template_revision"} + kOfWorkload));
+  SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, store::template_revision_table()));
+  return RevisionProjection{connection, types, std::move(rows), std::move(insert)};
 }
 
 Result<void> RevisionProjection::apply(const FoldedEntry& folded) {
@@ -48,8 +57,8 @@ Result<void> RevisionProjection::follow(int64_t type, const Change& change, UtcM
   const Value& after = change.after["spec"];
   if (after["paused"].as_bool()) return ok();  // its changes become one revision when it is resumed
   if (change.created() || before["paused"].as_bool() || before["template"] != after["template"]) {
-    SHIPLOG_TRY(number(type, change, time));
-    return trim(type, change);
+    SHIPLOG_TRY(const int64_t rows, number(type, change, time));
+    return rows > kept_templates(change) ? trim(type, change) : ok();
   }
   if (change.before["metadata"]["annotations"] != change.after["metadata"]["annotations"]) {
     SHIPLOG_TRY(
@@ -72,21 +81,22 @@ Result<void> RevisionProjection::repeat(int64_t type, const std::vector<std::pai
   return ok();
 }
 
-Result<void> RevisionProjection::number(int64_t type, const Change& change, UtcMillis time) {
+Result<int64_t> RevisionProjection::number(int64_t type, const Change& change, UtcMillis time) {
   const auto& [_, ns, name] = change.object;
   const Value& pod_template = change.after["spec"]["template"];
-  const std::string hash = template_hash(pod_template);
+  const std::string json = to_json(pod_template);
+  const std::string hash = template_hash_of_json(json);
   int64_t newest = 0;
   int64_t same = 0;
-  {
-    SHIPLOG_TRY(auto row, connection_.prepare(std::string{"SELECT number, hash FROM template_revision"} + kOfWorkload));
-    row.bind_all(type, ns, name);
-    while (true) {
-      SHIPLOG_TRY(const bool found, row.next());
-      if (!found) break;
-      newest = std::max(newest, row.integer(0));
-      if (row.text(1) == hash) same = row.integer(0);
-    }
+  int64_t rows = 0;
+  rows_.bind_all(type, ns, name);
+  // A new workload has none: those of an earlier one of its name went with it.
+  while (!change.created()) {
+    SHIPLOG_TRY(const bool found, rows_.next());
+    if (!found) break;
+    ++rows;
+    newest = std::max(newest, rows_.integer(0));
+    if (rows_.text(1) == hash) same = rows_.integer(0);
   }
   const int64_t generation = change.after["metadata"]["generation"].as_int();
   const std::string annotations = kept_annotations(change.after);
@@ -98,21 +108,21 @@ Result<void> RevisionProjection::number(int64_t type, const Change& change, UtcM
                                     store::template_revision_table().set_checksum(
                                         {{"number", "?5"}, {"generation", "?6"}, {"annotations", "?7"}}) +
                                     kOfWorkload + " AND number = ?4"));
-    return renumber.run(type, ns, name, same, next, generation, annotations);
+    SHIPLOG_TRY(renumber.run(type, ns, name, same, next, generation, annotations));
+    return rows;
   }
-  SHIPLOG_TRY(auto insert, connection_.prepare(store::template_revision_table().insert()));
-  return insert.run(type, ns, name, newest + 1, generation, rfc3339(time), hash, to_json(pod_template), annotations);
+  const std::string created = rfc3339(time);
+  insert_.begin().add(type).add(ns).add(name).add(newest + 1).add(generation).add(created);
+  SHIPLOG_TRY(insert_.add(hash).add(json).add(annotations).run());
+  return rows + 1;
 }
 
 Result<void> RevisionProjection::trim(int64_t type, const Change& change) {
-  constexpr int64_t kDefault = 10;
-  constexpr int64_t kMost = 1000;
   const auto& [_, ns, name] = change.object;
-  const int64_t limit = std::clamp<int64_t>(change.after["spec"]["revisionHistoryLimit"].as_int(kDefault), 0, kMost);
   SHIPLOG_TRY(auto forget, connection_.prepare(std::string{"DELETE FROM template_revision"} + kOfWorkload +
                                                " AND number <= (SELECT number FROM template_revision" + kOfWorkload +
                                                " ORDER BY number DESC LIMIT 1 OFFSET ?4)"));
-  return forget.run(type, ns, name, limit + 1);
+  return forget.run(type, ns, name, kept_templates(change));
 }
 
 }  // namespace shiplog

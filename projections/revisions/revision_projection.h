@@ -6,6 +6,7 @@
 
 #include "events/base/result.h"
 #include "events/sqlite/connection.h"
+#include "projections/store/checked_insert.h"
 #include "projections/store/checkpoint.h"
 #include "projections/store/folded_entry.h"
 
@@ -20,13 +21,18 @@ class RevisionProjection {
   Result<void> repeat(int64_t type, const std::vector<std::pair<Change, UtcMillis>>& changes);
 
  private:
-  RevisionProjection(sqlite::Connection& connection, store::TypeIds& types) : connection_{connection}, types_{types} {}
+  RevisionProjection(sqlite::Connection& connection, store::TypeIds& types, sqlite::Statement rows,
+                     store::CheckedInsert insert)
+      : connection_{connection}, types_{types}, rows_{std::move(rows)}, insert_{std::move(insert)} {}
   Result<void> follow(int64_t type, const Change& change, UtcMillis time);
-  Result<void> number(int64_t type, const Change& change, UtcMillis time);
+  /// How many rows the workload has now.
+  Result<int64_t> number(int64_t type, const Change& change, UtcMillis time);
   Result<void> trim(int64_t type, const Change& change);
 
   sqlite::Connection& connection_;
   store::TypeIds& types_;
+  sqlite::Statement rows_;
+  store::CheckedInsert insert_;
 };
 
 }  // namespace shiplog

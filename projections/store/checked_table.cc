@@ -31,6 +31,12 @@ std::string CheckedTable::insert() const {
   return "INSERT INTO " + name + " VALUES (" + values + ", checksum(" + values + "))";
 }
 
+std::string CheckedTable::insert_with_checksum() const {
+  std::string values;
+  for (size_t index = 0; index <= columns.size(); ++index) values += values.empty() ? "?" : ", ?";
+  return "INSERT INTO " + name + " VALUES (" + values + ")";
+}
+
 std::string CheckedTable::set_checksum(const std::vector<Assignment>& assignments) const {
   std::vector<std::string> after = columns;
   for (const Assignment& assignment : assignments) {

@@ -33,6 +33,8 @@ struct CheckedTable {
   std::string intact(std::string_view alias) const;
   /// "INSERT INTO table VALUES (?1, ?2, checksum(?1, ?2))".
   std::string insert() const;
+  /// "INSERT INTO table VALUES (?1, ?2, ?3)": the last one is the checksum.
+  std::string insert_with_checksum() const;
   /// "crc = ...", for an UPDATE that sets some columns to these expressions: a damaged row stays a damaged row.
   struct Assignment {
     std::string column, expression;

@@ -8,6 +8,7 @@
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/proof/sha256.h"
+#include "projections/store/prepared_rows.h"
 
 namespace shiplog {
 
@@ -19,8 +20,9 @@ struct FoldedEntry {
   /// Of the record, for the Merkle tree; nullopt: the journal has none (ephemera).
   std::optional<proof::Digest> leaf = {};
   // Set by Projections::apply, so that the projections need not compute them again:
-  std::vector<ObjectKey> subjects = {};  ///< of each event
-  std::vector<int64_t> object_ids = {};  ///< object.id of each change
+  std::vector<ObjectKey> subjects = {};    ///< of each event
+  std::vector<int64_t> object_ids = {};    ///< object.id of each change
+  const PreparedRows* prepared = nullptr;  ///< nullptr: nothing is
 };
 
 }  // namespace shiplog

@@ -9,6 +9,7 @@
 
 #include "events/sqlite/connection.h"
 #include "events/sqlite/free_space.h"
+#include "projections/store/database_checksum.h"
 #include "projections/store/open.h"
 #include "projections/store/schemas.h"
 
@@ -93,18 +94,21 @@ Result<Checkpoint> write_snapshot(const std::string& path, const std::string& ta
     SHIPLOG_TRY(auto written, store::open_reader(unfinished));
     SHIPLOG_TRY(checkpoint, checkpoint_of(*written));
   }
+  SHIPLOG_TRY(record_checksum(unfinished));
   SHIPLOG_TRY(rename_synced(unfinished, target));
   return checkpoint;
 }
 
-Result<Checkpoint> check_snapshot(const std::string& path) {
-  std::error_code failed;
-  if (!fs::exists(path, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + path};
+namespace {
+
+Result<Checkpoint> check_pages(const std::string& path, const DatabaseChecksum& sum) {
   SHIPLOG_TRY(auto connection, store::open_reader(path));
-  SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
-  SHIPLOG_TRY(const bool answered, check.next());
-  if (!answered || check.text(0) != "ok") {
-    return Error{ErrorCode::kCorrupt, "snapshot " + path + " is damaged: " + std::string{check.text(0)}};
+  if (!sum.as_written()) {
+    SHIPLOG_TRY(auto check, connection->prepare("PRAGMA quick_check(1)"));
+    SHIPLOG_TRY(const bool answered, check.next());
+    if (!answered || check.text(0) != "ok") {
+      return Error{ErrorCode::kCorrupt, "snapshot " + path + " is damaged: " + std::string{check.text(0)}};
+    }
   }
   SHIPLOG_TRY(auto checkpoint, checkpoint_of(*connection));
   if (checkpoint.fingerprint != fingerprint()) {
@@ -113,14 +117,24 @@ Result<Checkpoint> check_snapshot(const std::string& path) {
   return checkpoint;
 }
 
+}  // namespace
+
+Result<Checkpoint> check_snapshot(const std::string& path) {
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + path};
+  SHIPLOG_TRY(const DatabaseChecksum sum, checksum_of(path));
+  return check_pages(path, sum);
+}
+
 Result<Checkpoint> install_snapshot(const std::string& snapshot, const std::string& path) {
   std::error_code failed;
   if (!fs::exists(snapshot, failed)) return Error{ErrorCode::kNotFound, "there is no snapshot " + snapshot};
   const std::string unfinished = path + ".unfinished";
   SHIPLOG_TRY(remove_database(unfinished));
-  fs::copy_file(snapshot, unfinished, failed);
-  if (failed) return io_error("copying snapshot " + snapshot + " to", unfinished, failed.message());
-  auto verified = check_snapshot(unfinished);
+  auto verified = [&]() -> Result<Checkpoint> {
+    SHIPLOG_TRY(const DatabaseChecksum sum, copy_with_checksum(snapshot, unfinished));
+    return check_pages(unfinished, sum);
+  }();
   if (!verified) {
     static_cast<void>(remove_database(unfinished));
     return std::move(verified).error();

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include "events/base/json_sharing.h"
 #include "events/codec/codec.h"
 #include "events/proof/tree.h"
 #include "services/runtime/log.h"
@@ -213,6 +215,8 @@ struct TailThread::Impl {
   }
 
   void run() {
+    // Of a long journal. What is written now and then has little in common, and is not to be kept any longer.
+    std::optional<JsonSharing> sharing;
     while (!stopped()) {
       auto records = tail->next(kBatchRecords, kPatience);
       if (!records) {
@@ -223,6 +227,11 @@ struct TailThread::Impl {
         std::unique_lock lock{mutex};
         changed.wait_for(lock, kPause, [&] { return stopping; });
         continue;
+      }
+      if (records.value().size() < kBatchRecords) {
+        sharing.reset();
+      } else if (!sharing) {
+        sharing.emplace();
       }
       auto batch = decode_all(records.value());
       if (!batch.records.empty() && !deliver(std::move(batch.records))) return;

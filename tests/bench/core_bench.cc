@@ -4,9 +4,11 @@
 //   projection|metrics] [--json=FILE]
 //   [--directory=DIRECTORY]
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "events/base/json_sharing.h"
 #include "events/base/random.h"
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
@@ -154,6 +157,32 @@ void folding(Figures& figures, size_t objects) {
   run("fold, updates in another order");
 }
 
+/// What one of several threads has used of the processor.
+class ThreadShare {
+ public:
+  /// As long as it is there, the thread that has made it counts.
+  class Running {
+   public:
+    explicit Running(ThreadShare& share) : share_{share}, begin_{now()} {}
+    ~Running() { share_.nanoseconds_ += now() - begin_; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    static int64_t now() {
+      timespec time{};
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    }
+    ThreadShare& share_;
+    int64_t begin_;
+  };
+  double seconds() const { return static_cast<double>(nanoseconds_.load()) / 1e9; }
+
+ private:
+  std::atomic<int64_t> nanoseconds_{0};
+};
+
 void projecting(Figures& figures, size_t objects, const std::string& directory) {
   Figures::heading("projection, " + std::to_string(objects) + " objects");
   {
@@ -184,13 +213,27 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
   {
     auto projections = or_exit(Projections::open(path)).projections;
     State state;
-    std::vector<Folded> folded;
-    std::vector<FoldedEntry> batch;
-    Time storing;
+    struct Batch {
+      size_t first = 0;
+      std::vector<Entry> entries;
+      std::vector<Folded> folded;
+      StateMeta after;
+    };
+    ThreadShare decoded, folded, stored;
+    const auto store = [&](const std::shared_ptr<const Batch>& batch) {
+      const ThreadShare::Running running{stored};
+      std::vector<FoldedEntry> entries;
+      for (size_t i = 0; i < batch->entries.size(); ++i) {
+        entries.push_back({Offset{static_cast<int64_t>(batch->first + i)}, batch->entries[i], batch->folded[i]});
+      }
+      or_exit(projections->apply(entries, batch->after));
+    };
     const Time start = Time::now();
-    // As the tail of a replica does: the next batch is decoded on another thread while this one is folded and stored.
+    // As a replica does: while one batch is folded, the next one is decoded and the one before is stored.
     const auto decode_from = [&](size_t at) {
-      return std::async(std::launch::async, [&journal, at] {
+      return std::async(std::launch::async, [&journal, &decoded, at] {
+        const ThreadShare::Running running{decoded};
+        const JsonSharing sharing;
         std::vector<Entry> entries;
         for (size_t i = at; i < std::min(journal.size(), at + kBatch); ++i) {
           entries.push_back(or_exit(decode(journal[i])));
@@ -198,24 +241,30 @@ void projecting(Figures& figures, size_t objects, const std::string& directory) 
         return entries;
       });
     };
+    std::future<void> storing = std::async(std::launch::deferred, [] {});
     auto decoding = decode_from(0);
     for (size_t first = 0; first < journal.size();) {
-      const std::vector<Entry> entries = decoding.get();
-      decoding = decode_from(first + entries.size());
-      folded.clear(), batch.clear();
-      for (const Entry& entry : entries) folded.push_back(fold(state, entry));
-      for (size_t i = 0; i < entries.size(); ++i) {
-        batch.push_back({Offset{static_cast<int64_t>(first + i)}, entries[i], folded[i]});
+      auto batch = std::make_shared<Batch>();
+      batch->first = first;
+      batch->entries = decoding.get();
+      first += batch->entries.size();
+      decoding = decode_from(first);
+      {
+        const ThreadShare::Running running{folded};
+        for (const Entry& entry : batch->entries) batch->folded.push_back(fold(state, entry));
       }
-      const Time began = Time::now();
-      or_exit(projections->apply(batch, state.meta()));
-      const Time took = Time::now().since(began);
-      storing.wall += took.wall;
-      storing.cpu += took.cpu;
-      first += entries.size();
+      batch->after = state.meta();
+      storing.get();
+      storing = std::async(std::launch::async, store, std::move(batch));
     }
+    storing.get();
     figures.rate("rebuild", "rebuild: decode, fold and store", journal.size(), Time::now().since(start));
-    figures.rate("rebuild", "  of that, store", journal.size(), storing);
+    const auto each = [&](const ThreadShare& share) {
+      return share.seconds() / static_cast<double>(journal.size()) * 1e6;
+    };
+    figures.value("rebuild", "  of that, the thread that decodes", each(decoded), "us of CPU each");
+    figures.value("rebuild", "  of that, the thread that folds", each(folded), "us of CPU each");
+    figures.value("rebuild", "  of that, the thread that stores", each(stored), "us of CPU each");
     const Time began = Time::now();
     or_exit(projections->snapshot(directory + "/snapshot.db"));
     figures.seconds("start", "snapshot taken", Time::now().since(began));

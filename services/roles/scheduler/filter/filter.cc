@@ -16,22 +16,31 @@ bool evicts(const Demand& demand) { return !demand.binding.evicting.empty(); }
 bool stays_together(const Demand& demand) { return demand.context.together != nullptr; }
 bool stays_apart(const Demand& demand) { return demand.context.apart != nullptr; }
 
+/// Of a cluster that is no target of the binding, and is not waiting for its definition.
+enum class RuleReads {
+  kPlacement,  ///< nothing but the cluster, the placement and the binding's kind: the verdict is kept
+  kMore,
+};
+
 struct FilterPlugin {
   const char* name;
+  RuleReads reads;
   bool (*applies)(const Demand&);  // else it rejects no cluster, and is not run
   std::optional<Fact> (*rejects)(const Demand&, const Cluster&);
 };
 
 // Upstream leaves the order open (S-19). Affinity is first: of an excluded cluster nothing else matters.
-constexpr std::array<FilterPlugin, 7> kRules = {{{"ClusterAffinity", always, cluster_affinity},
-                                                 {"APIEnablement", always, api_enablement},
-                                                 {"TaintToleration", always, taint_toleration},
-                                                 {"SpreadConstraint", spreads, spread_constraint},
-                                                 {"ClusterEviction", evicts, cluster_eviction},
-                                                 {"WorkloadAffinity", stays_together, workload_affinity},
-                                                 {"WorkloadAntiAffinity", stays_apart, workload_anti_affinity}}};
-// Of a cluster that is no target, these depend on the placement and on the binding's kind alone.
-constexpr size_t kStaticRules = 4;
+constexpr std::array<FilterPlugin, 7> kRules = {
+    {{"ClusterAffinity", RuleReads::kPlacement, always, cluster_affinity},
+     {"APIEnablement", RuleReads::kPlacement, always, api_enablement},
+     {"TaintToleration", RuleReads::kPlacement, always, taint_toleration},
+     {"SpreadConstraint", RuleReads::kPlacement, spreads, spread_constraint},
+     {"ClusterEviction", RuleReads::kMore, evicts, cluster_eviction},
+     {"WorkloadAffinity", RuleReads::kMore, stays_together, workload_affinity},
+     {"WorkloadAntiAffinity", RuleReads::kMore, stays_apart, workload_anti_affinity}}};
+static_assert(std::is_sorted(kRules.begin(), kRules.end(),
+                             [](const FilterPlugin& a, const FilterPlugin& b) { return a.reads < b.reads; }),
+              "rules whose verdict is kept come first");
 
 constexpr int64_t kNoTier = 1000;
 
@@ -50,7 +59,7 @@ std::string name_of_static_verdicts(const Demand& demand) {
   // The term is one of the placement's.
   name += demand.term == nullptr ? "-" : std::to_string(demand.term - demand.placement.terms.data());
   name += demand.binding.workload ? 'w' : '-';  // overflow is about replicas
-  for (size_t rule = 0; rule < kStaticRules; ++rule) name += demand.context.plugin_on(kRules[rule].name) ? '+' : '-';
+  for (const FilterPlugin& rule : kRules) name += demand.context.plugin_on(rule.name) ? '+' : '-';
   return name;
 }
 
@@ -59,10 +68,10 @@ class Judge {
  public:
   Judge(FleetTable& fleet, const Demand& demand, std::vector<Judgement>& judgements)
       : fleet_{fleet}, demand_{demand}, judgements_{judgements} {
-    for (size_t rule = 0; rule < kRules.size(); ++rule) {
-      if (!kRules[rule].applies(demand) || !demand.context.plugin_on(kRules[rule].name)) continue;
-      rules_.push_back(&kRules[rule]);
-      if (rule < kStaticRules) ++static_rules_;
+    for (const FilterPlugin& rule : kRules) {
+      if (!rule.applies(demand) || !demand.context.plugin_on(rule.name)) continue;
+      rules_.push_back(&rule);
+      if (rule.reads == RuleReads::kPlacement) ++static_rules_;
     }
     if (!demand.placement_json.empty()) known_ = &fleet.verdicts(name_of_static_verdicts(demand));
   }

@@ -22,7 +22,7 @@ ClusterIndexes lines_of(const std::vector<Candidate>& candidates) {
   return lines;
 }
 
-// Whatever sorts up.
+// Unsigned numbers in the order wanted.
 uint64_t ascending(int64_t number) {
   return static_cast<uint64_t>(number) ^ uint64_t { 1 } << 63U;
 }
