@@ -6,7 +6,8 @@
 
 namespace shiplog {
 
-/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock).
+/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock). While it
+/// sleeps, a thread that posts something may run it in its place (SpareTime): the two never run at once.
 class ThreadLoop final : public Executor {
  public:
   ThreadLoop();
@@ -28,7 +29,7 @@ class ThreadLoop final : public Executor {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // also of a thread that runs some of it (SpareTime)
 };
 
 }  // namespace shiplog
