@@ -96,7 +96,8 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
     // resourceVersion with match Exact reads the past here too: the only extension of Kubernetes' get.
     const std::optional<Revision> at =
         options.match == "Exact" && options.revision ? options.revision : std::optional<Revision>{};
-    auto row = server->store(*context->kind).read([&](const View& view) { return ObjectQuery{view}.get(key, at); });
+    Store& store = server->store(*context->kind);
+    auto row = at ? store.read([&](const View& view) { return ObjectQuery{view}.get(key, at); }) : store.newest(key);
     if (!row) return fail(*context, row.error());
     if (!row.value() && !at && server->options.revision_views && has_views(*context->kind)) {
       const auto view = view_of(server->objects, *context->kind, key);

@@ -11,6 +11,18 @@ void Store::when_current(std::function<void(Result<void>)> then) {
   replica_.when_folded(head.value(), [then = std::move(then)] { then(ok()); });
 }
 
+Result<std::optional<ObjectRow>> Store::newest(const ObjectKey& object) {
+  const auto from_projection = [&](const View& view) { return ObjectQuery{view}.get(object); };
+  const auto waiting = queue_ == nullptr ? ProjectionQueue::Waiting{} : queue_->waiting(object);
+  const Change* change = waiting.change.get();
+  if (!waiting.known || (change != nullptr && !change->removed() && change->json == nullptr)) {
+    return read(from_projection);
+  }
+  if (change == nullptr) return queue_ == nullptr ? read(from_projection) : read_as_it_is(from_projection);
+  if (change->removed()) return std::optional<ObjectRow>{};
+  return std::optional{ObjectRow{object, change->revision, *change->json}};
+}
+
 uint64_t Store::projection_bytes() const {
   uint64_t bytes = 0;
   for (const char* suffix : {"", "-wal"}) {

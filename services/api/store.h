@@ -8,7 +8,9 @@
 
 #include "events/base/result.h"
 #include "events/journal/journal.h"
+#include "projections/objects/object_query.h"
 #include "projections/store/reader.h"
+#include "services/runtime/projection_queue.h"
 #include "services/runtime/replica.h"
 
 namespace shiplog::api {
@@ -17,8 +19,9 @@ namespace shiplog::api {
 /// Threads: any.
 class Store {
  public:
-  Store(Journal& journal, Replica& replica, std::string projection_path)
-      : journal_{journal}, replica_{replica}, path_{std::move(projection_path)} {}
+  /// `queue`: that of the replica, if it has one.
+  Store(Journal& journal, Replica& replica, std::string projection_path, ProjectionQueue* queue = nullptr)
+      : journal_{journal}, replica_{replica}, queue_{queue}, path_{std::move(projection_path)} {}
 
   Replica& replica() { return replica_; }
   /// For those who read entries as they were appended.
@@ -33,9 +36,22 @@ class Store {
   /// visible: with it, a read is linearizable.
   void when_current(std::function<void(Result<void>)> then);
 
-  /// Runs `read` with a view of the projection. Connections are kept and used again.
+  /// Everything that is visible is in the projection when this returns: for those who read it by themselves.
+  Result<void> settle() { return replica_.settle(); }
+
+  /// Runs `read` with a view of the projection, of everything that is visible. Connections are kept and used again.
   template <class F>
   auto read(F&& read) -> decltype(read(std::declval<const View&>())) {
+    SHIPLOG_TRY(settle());
+    return read_as_it_is(std::forward<F>(read));
+  }
+
+  /// The visible version of an object, which may be read before it is in the projection; nullopt: there is none.
+  Result<std::optional<ObjectRow>> newest(const ObjectKey& object);
+
+ private:
+  template <class F>
+  auto read_as_it_is(F&& read) -> decltype(read(std::declval<const View&>())) {
     SHIPLOG_TRY(auto reader, take());
     auto answer = [&]() -> decltype(read(std::declval<const View&>())) {
       SHIPLOG_TRY(const auto view, reader->view());
@@ -45,12 +61,12 @@ class Store {
     return answer;
   }
 
- private:
   Result<std::unique_ptr<Reader>> take();
   void give_back(std::unique_ptr<Reader> reader);
 
   Journal& journal_;
   Replica& replica_;
+  ProjectionQueue* queue_;
   std::string path_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Reader>> idle_;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "events/base/json.h"
-#include "projections/objects/object_query.h"
 #include "services/api/status.h"
 #include "services/api/versions/versions.h"
 
@@ -17,13 +16,13 @@ bool is_secret(const Value& object) {
 }  // namespace
 
 Result<Value> StoredObjects::find(const ObjectKey& key) const {
-  SHIPLOG_TRY(const auto row, record_->read([&](const View& view) { return ObjectQuery{view}.get(key); }));
+  SHIPLOG_TRY(const auto row, record_->newest(key));
   if (!row) return Error{ErrorCode::kNotFound, to_string(key) + " not found"};
   return load(row->json);
 }
 
 Result<std::optional<std::string>> StoredObjects::find_json(const Kind& kind, const ObjectKey& key) const {
-  SHIPLOG_TRY(auto row, store(kind).read([&](const View& view) { return ObjectQuery{view}.get(key); }));
+  SHIPLOG_TRY(auto row, store(kind).newest(key));
   if (!row) return std::optional<std::string>{};
   return std::optional{std::move(row->json)};
 }

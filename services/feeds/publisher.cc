@@ -190,6 +190,9 @@ Result<bool> FeedPublisher::publish_some(Round& round) {
   std::vector<CloudEvent> events;
   bool caught_up = false;
   Offset folded;
+  if (options_.settle) {
+    SHIPLOG_TRY(options_.settle());
+  }
   {
     SHIPLOG_TRY(const auto view, round.reader.view());
     folded = view.next();

@@ -48,6 +48,8 @@ class FeedPublisher {
     std::string projection;  ///< file
     Journal* journal = nullptr;
     Feed* feed = nullptr;  ///< tells when there is more
+    /// Called before the projection is read: everything that `feed` has told of is in it then.
+    std::function<Result<void>()> settle = {};
     std::vector<Family> families;
     std::function<Result<std::unique_ptr<FeedSink>>()> open;
     Millis retry{1'000};        ///< after an error

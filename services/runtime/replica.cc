@@ -10,14 +10,13 @@
 #include "projections/runner.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
+#include "services/runtime/projection_queue.h"
 
 namespace shiplog {
 namespace {
 
 constexpr int64_t kFirstRetryMs = 20;
 constexpr int64_t kLongestRetryMs = 2'000;
-/// Entries of a batch; more are worth a thread of their own.
-constexpr size_t kMostProjectedHere = 4;
 
 }  // namespace
 
@@ -37,9 +36,8 @@ namespace {
 struct JournalMeters {
   explicit JournalMeters(const std::string& journal);
 
-  metrics::Histogram appended, visible, folded, projected;
+  metrics::Histogram appended, visible, folded;
   metrics::Counter retries;
-  metrics::Gauge lag;
   std::map<ErrorCode, metrics::Counter> refusals;
 };
 
@@ -50,26 +48,20 @@ JournalMeters::JournalMeters(const std::string& journal) {
       {"journal"}};
   static const metrics::HistogramFamily visible_seconds{
       "shiplog_append_to_visible_duration_seconds",
-      "Seconds from handing an entry to the journal until it is folded and in the projection.",
+      "Seconds from handing an entry to the journal until it is folded and visible to reads.",
       {"journal"}};
   static const metrics::HistogramFamily fold_seconds{
       "shiplog_fold_duration_seconds",
       "Seconds to fold a batch of entries and queue the keys that they concern.",
       {"journal"}};
-  static const metrics::HistogramFamily projection_seconds{
-      "shiplog_projection_duration_seconds", "Seconds to write a batch of entries to the projection.", {"journal"}};
   static const metrics::CounterFamily append_retries{
       "shiplog_append_retries_total", "Appends with an unknown outcome that were repeated.", {"journal"}};
-  static const metrics::GaugeFamily projection_lag{
-      "shiplog_projection_lag_entries", "Entries that are folded and not yet in the projection.", {"journal"}};
   static const metrics::CounterFamily refused_entries{
       "shiplog_refusals_total", "Entries that the fold refused, by the code of the reason.", {"journal", "reason"}};
   appended = append_seconds.with({journal});
   visible = visible_seconds.with({journal});
   folded = fold_seconds.with({journal});
-  projected = projection_seconds.with({journal});
   retries = append_retries.with({journal});
-  lag = projection_lag.with({journal});
   for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
     const auto reason = static_cast<ErrorCode>(code);
     refusals[reason] = refused_entries.with({journal, name_of(reason)});
@@ -84,7 +76,14 @@ const JournalMeters& meters_of(const std::string& journal) {
 
 }  // namespace
 
-Replica::Replica(Options options) : options_{std::move(options)} {}
+Replica::Replica(Options options) : options_{std::move(options)} {
+  if (options_.queue == nullptr) return;
+  options_.queue->when_failed([this, alive = alive_, executor = options_.executor](const Error& error) {
+    executor->post([this, alive, error] {
+      if (*alive) stop_projecting(error);
+    });
+  });
+}
 
 Replica::~Replica() { *alive_ = false; }
 
@@ -118,18 +117,11 @@ Result<Offset> Replica::open(Restored restored) {
   return next();
 }
 
-/// What was folded in one go, until it is in the projection.
-struct Replica::Batch {
-  std::vector<DecodedRecord> records;
-  std::vector<Folded> folded;
-  StateMeta after;
-};
-
-Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRecord> records) {
+Result<std::shared_ptr<const FoldedBatch>> Replica::fold_all(std::vector<DecodedRecord> records) {
   if (stopped_) return Error{ErrorCode::kUnavailable, options_.name + ": this replica has stopped"};
   const JournalMeters& meters = meters_of(options_.name);
   const metrics::Stopwatch watch;
-  auto batch = std::make_shared<Batch>();
+  auto batch = std::make_shared<FoldedBatch>();
   batch->folded.reserve(records.size());
   for (const DecodedRecord& record : records) {
     const Folded& folded = batch->folded.emplace_back(fold(state_, record.entry));
@@ -142,71 +134,70 @@ Result<std::shared_ptr<Replica::Batch>> Replica::fold_all(std::vector<DecodedRec
     return Error{ErrorCode::kInternal, *folded.stop};
   }
   meters.folded.observe(watch.seconds());
-  meters.lag.add(static_cast<double>(records.size()));
   batch->records = std::move(records);
   batch->after = state_.meta();
-  return batch;
-}
-
-/// On the thread that writes the projection. Nothing is written after what could not be.
-Result<void> Replica::write(const Batch& batch, Projections& projections, bool& broken) {
-  if (broken) return Error{ErrorCode::kUnavailable, "what comes before it could not be written"};
-  std::vector<FoldedEntry> entries;
-  entries.reserve(batch.records.size());
-  for (size_t index = 0; index < batch.records.size(); ++index) {
-    const DecodedRecord& record = batch.records[index];
-    entries.push_back(FoldedEntry{record.offset, record.entry, batch.folded[index], record.leaf});
-  }
-  auto applied = projections.apply(entries, batch.after);
-  broken = !applied;
-  return applied;
+  return std::shared_ptr<const FoldedBatch>{std::move(batch)};
 }
 
 void Replica::deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done) {
-  // Looked at before roles are triggered: their steps may wait the moment that the projection takes.
-  const bool calm = records.size() <= kMostProjectedHere && options_.executor->idle();
   auto folded = fold_all(std::move(records));
   if (!folded) return done(std::move(folded).error());
-  auto write_batch = [batch = folded.value(), projections = options_.projections, broken = projection_broken_,
-                      seconds = meters_of(options_.name).projected]() -> Result<void> {
+  const auto& batch = folded.value();
+  if (options_.queue != nullptr) return enqueue(batch, std::move(done));
+  auto write_batch = [batch, projections = options_.projections, broken = projection_broken_]() -> Result<void> {
     if (projections == nullptr) return ok();
-    const metrics::Stopwatch watch;
-    auto written = write(*batch, *projections, *broken);
-    seconds.observe(watch.seconds());
+    if (*broken) return Error{ErrorCode::kUnavailable, "what comes before it could not be written"};
+    auto written = write_batches(*projections, {batch});
+    *broken = !written;
     return written;
   };
-  if (!options_.projector) return done(projected(*folded.value(), write_batch()));
-  std::optional<Result<void>> written;
-  // The projector may have written the batch before while this one was folded: that is answered first all the same.
-  if (calm && at_projector_ == 0 && options_.project_here && options_.project_here([&] { written = write_batch(); })) {
-    return done(projected(*folded.value(), *std::move(written)));
+  if (options_.projector) {
+    answer(*batch);
+    options_.projector([this, alive = alive_, executor = options_.executor, write_batch = std::move(write_batch),
+                        done = std::move(done)] {
+      executor->post([this, alive, written = write_batch(), done] {
+        if (!*alive) return;
+        if (!written) stop_projecting(written.error());
+        done(written);
+      });
+    });
+    return;
   }
-  ++at_projector_;
-  options_.projector([this, alive = alive_, executor = options_.executor, batch = folded.value(),
-                      write_batch = std::move(write_batch), done = std::move(done)] {
-    executor->post([this, alive, batch, written = write_batch(), done] {
-      if (!*alive) return;
-      --at_projector_;
-      done(projected(*batch, written));
+  if (auto written = write_batch(); !written) {
+    stop_projecting(written.error());
+    return done(written.error().context("writing the projection"));
+  }
+  answer(*batch);
+  done(ok());
+}
+
+void Replica::enqueue(const std::shared_ptr<const FoldedBatch>& batch, std::function<void(Result<void>)> done) {
+  options_.queue->add(batch);  // before anyone can ask for what it holds
+  answer(*batch);
+  if (options_.queue->has_room()) return done(ok());
+  options_.queue->when_room([alive = alive_, executor = options_.executor, done = std::move(done)] {
+    executor->post([alive, done] {
+      if (*alive) done(ok());
     });
   });
 }
 
-Result<void> Replica::projected(Batch& batch, Result<void> written) {
-  if (!written) {
-    // The state is ahead of its projection now: going on would serve answers older than what was acknowledged.
-    stopped_ = true;
-    log::error("projection.failed", {log::kv("journal", options_.name), log::kv("reason", written.error().message)});
-    return written.error().context("writing the projection");
-  }
+/// The state is ahead of its projection now: going on would serve answers older than what was acknowledged.
+void Replica::stop_projecting(const Error& error) {
+  stopped_ = true;
+  log::error("projection.failed", {log::kv("journal", options_.name), log::kv("reason", error.message)});
+  if (auto failed = std::exchange(projection_failed_, nullptr)) failed(error);
+}
+
+void Replica::answer(const FoldedBatch& batch) {
   const JournalMeters& meters = meters_of(options_.name);
-  meters.lag.add(-static_cast<double>(batch.records.size()));
   std::vector<std::pair<std::shared_ptr<Waiting>, Outcome>> answered;
   std::vector<Feed::ChangePtr> published;
   for (size_t index = 0; index < batch.records.size(); ++index) {
-    Folded& folded = batch.folded[index];
+    const Folded& folded = batch.folded[index];
     std::vector<Feed::ChangePtr> changes;
-    for (Change& change : folded.changes) changes.push_back(std::make_shared<const Change>(std::move(change)));
+    changes.reserve(folded.changes.size());
+    for (const Change& change : folded.changes) changes.push_back(std::make_shared<const Change>(change));
     published.insert(published.end(), changes.begin(), changes.end());
     if (folded.duplicate) continue;
     auto waiting = take_waiting(batch.records[index].entry.id);
@@ -222,8 +213,9 @@ Result<void> Replica::projected(Batch& batch, Result<void> written) {
     if (auto done = std::exchange(waiting->done, nullptr)) done(std::move(outcome));
   }
   check_caught_up();
-  return ok();
 }
+
+Result<void> Replica::settle() { return options_.queue == nullptr ? ok() : options_.queue->flush(); }
 
 /// What follows neither from a request nor from another entry begins a trace: a lease, the objects of a new fleet,
 /// denials that were counted. The trace has the entry's id: both are 16 random bytes.

@@ -17,30 +17,24 @@
 #include "events/entry.h"
 #include "events/fold/fold.h"
 #include "events/journal/journal.h"
-#include "events/proof/sha256.h"
 #include "events/state/state.h"
 #include "services/runtime/executor.h"
 #include "services/runtime/feed.h"
+#include "services/runtime/folded_batch.h"
 
 namespace shiplog {
 
+class ProjectionQueue;
 class Projections;
 struct Restored;
 
-/// What became of an appended entry, after it was folded and is visible in the projection.
+/// What became of an appended entry, after it was folded. Who reads the projection then calls Replica::settle() first.
 struct Outcome {
   Offset offset;
   Revision revision;               ///< of the state after the entry
   std::optional<Refusal> refusal;  ///< it changed nothing
   std::vector<Feed::ChangePtr> changes;
   bool stored = true;  ///< false: refused without having been appended (append_unless_refused)
-};
-
-/// One journal record, decoded.
-struct DecodedRecord {
-  Offset offset;
-  Entry entry;
-  std::optional<proof::Digest> leaf = {};  ///< of its bytes, if the replica keeps a tree of them
 };
 
 /// Told of everything that is folded, on the fold thread.
@@ -52,8 +46,8 @@ class Observer {
 
 /// A folded copy of one journal: the state, its projection, and the entries this process is waiting for. It has no
 /// thread of its own: everything runs on the executor, so that the simulation can run many of them in one thread.
-/// Threads: append(), append_unless_refused(), refuse_appends(), executor(), take_own(), when_folded(), next(),
-/// caught_up() and feed() from any; everything else on the executor.
+/// Threads: append(), append_unless_refused(), refuse_appends(), executor(), take_own(), when_folded(), settle(),
+/// next(), caught_up() and feed() from any; everything else on the executor.
 class Replica {
  public:
   struct Options {
@@ -62,12 +56,12 @@ class Replica {
     Executor* executor = nullptr;
     Random* random = nullptr;            ///< entry ids and the jitter of retries
     Projections* projections = nullptr;  ///< may be nullptr: nothing is served from this replica
-    /// Runs what it is given elsewhere, one after the other in this order, so that the next entries are folded and
-    /// decided about while these are written to the projection. Not set: that happens on the executor.
+    /// Runs what it is given elsewhere, one after the other in this order, so that entries are answered and the next
+    /// ones folded while these are written to the projection: the queue of a simulated process. Not set: the projection
+    /// is written on the executor, before entries are answered.
     std::function<void(std::function<void()>)> projector = {};
-    /// Runs it here and now, on the executor, if the projector has nothing to do; else returns false. For the entries
-    /// of a fleet where little happens: handing them over would take longer than writing them.
-    std::function<bool(const std::function<void()>&)> project_here = {};
+    /// Writes the projection later than entries are answered.
+    ProjectionQueue* queue = nullptr;
     bool tree = false;  ///< the projection has a Merkle tree of the records
   };
 
@@ -80,10 +74,14 @@ class Replica {
   Result<Offset> open(Restored restored);
   Result<Offset> open();
 
-  /// Folds; then projects, publishes, calls the callbacks of append() and `done`. Roles see an entry as soon as it is
-  /// folded; clients, once it is in the projection too. A stop (diverged, or a newer build needed) is an
-  /// Error: this replica accepts nothing more. `done` is called on the executor; never when the replica is destroyed.
+  /// Folds, publishes, calls the callbacks of append() and `done`. Roles see an entry as soon as it is folded. With a
+  /// projector `done` waits until it is in the projection, with a queue while too much is not in the projection. A stop
+  /// (diverged, or a newer build needed) is an Error: this replica accepts nothing more. `done` is called on the
+  /// executor; never when the replica is destroyed.
   void deliver(std::vector<DecodedRecord> records, std::function<void(Result<void>)> done);
+
+  /// Called once, on the executor, when the queue cannot write the projection: this replica accepts nothing more.
+  void when_projection_fails(std::function<void(const Error&)> failed) { projection_failed_ = std::move(failed); }
 
   /// Appends an entry (its id and time are filled in when empty) and calls `done` on the executor once it is durable,
   /// folded and visible. An unknown outcome is retried here, with the same id, until the entry is folded or the journal
@@ -117,6 +115,9 @@ class Replica {
   /// Calls back once every record before `before` is folded and visible: at once, on this thread, when that is so
   /// already; else on the executor. What a linearizable read waits for, with the journal's head. Threads: any.
   void when_folded(Offset before, std::function<void()> then);
+  /// Returns when everything that is visible is in the projection too: what every reader of the projection calls first.
+  /// May write it. Errors: it cannot be written. Threads: any.
+  Result<void> settle();
   uint64_t entries_folded() const { return entries_folded_.load(std::memory_order_relaxed); }
   /// Records are to be delivered with their leaf hash.
   bool keeps_tree() const { return options_.tree; }
@@ -129,10 +130,10 @@ class Replica {
   void send(const std::shared_ptr<Waiting>& waiting);
   std::shared_ptr<Waiting> take_waiting(const EntryId& id);
   void on_stored(const std::shared_ptr<Waiting>& waiting, Result<Offset> stored);
-  struct Batch;
-  static Result<void> write(const Batch& batch, Projections& projections, bool& broken);
-  Result<std::shared_ptr<Batch>> fold_all(std::vector<DecodedRecord> records);
-  Result<void> projected(Batch& batch, Result<void> written);
+  Result<std::shared_ptr<const FoldedBatch>> fold_all(std::vector<DecodedRecord> records);
+  void enqueue(const std::shared_ptr<const FoldedBatch>& batch, std::function<void(Result<void>)> done);
+  void stop_projecting(const Error& error);
+  void answer(const FoldedBatch& batch);
   void check_caught_up();
 
   Options options_;
@@ -149,8 +150,8 @@ class Replica {
   std::vector<std::function<void()>> when_caught_up_;
   std::multimap<Offset, std::function<void()>> when_folded_;
   std::vector<Observer*> observers_;
-  // Of the thread that writes the projection: nothing is written after what could not be, or there would be a hole.
-  size_t at_projector_ = 0;  ///< batches that were handed to the projector and are not answered yet
+  std::function<void(const Error&)> projection_failed_;
+  // Of the projector's thread: nothing is written after what could not be, or there would be a hole.
   std::shared_ptr<bool> projection_broken_ = std::make_shared<bool>(false);
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // callbacks of the journal outlive us
 };

@@ -116,74 +116,6 @@ TEST_F(ReplicaTest, GivesTheEntryOutOnceAndForItsOwnBytesOnly) {
   EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
 }
 
-class ProjectedReplicaTest : public ReplicaTest {
- protected:
-  ProjectedReplicaTest() {
-    replica = std::make_unique<Replica>(
-        Replica::Options{.name = "journal",
-                         .journal = &journal,
-                         .executor = &executor,
-                         .random = &random,
-                         .projector = [this](auto write) { handed_over.push_back(std::move(write)); },
-                         .project_here =
-                             [this](const auto& write) {
-                               if (!handed_over.empty()) return false;
-                               ++written_here;
-                               write();
-                               return true;
-                             }});
-  }
-  std::vector<std::function<void()>> handed_over;
-  int written_here = 0;
-};
-
-TEST_F(ProjectedReplicaTest, WhileLittleHappensTheProjectionIsWrittenByTheFoldThread) {
-  append(creation(kNamespace));
-  deliver(journal.take().bytes);
-  EXPECT_EQ(written_here, 1);
-  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"}) << "with no further turn of the executor";
-}
-
-TEST_F(ProjectedReplicaTest, WhatMoreWaitsForIsWrittenElsewhereAndInOrder) {
-  append(creation(kNamespace));
-  executor.post([] {});
-  deliver(journal.take().bytes);
-  EXPECT_EQ(written_here, 0);
-  executor.run();
-  append(creation({"configmaps", "default", "a"}));
-  deliver(journal.take().bytes);
-  EXPECT_EQ(written_here, 0) << "what comes before is not written yet";
-  ASSERT_EQ(handed_over.size(), 2U);
-  for (const auto& write : handed_over) write();
-  EXPECT_TRUE(answers.empty());
-  executor.run();
-  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
-}
-
-TEST_F(ProjectedReplicaTest, ABatchIsNotAnsweredBeforeTheOneThatWasWrittenWhileItWasFolded) {
-  struct WritesWhileFolding : Observer {
-    explicit WritesWhileFolding(std::vector<std::function<void()>>& writes) : handed_over{writes} {}
-    void on_folded(const State&, const DecodedRecord&, const Folded&) override {
-      for (const auto& write : std::exchange(handed_over, {})) write();
-    }
-    std::vector<std::function<void()>>& handed_over;
-  };
-  append(creation(kNamespace));
-  executor.post([] {});
-  deliver(journal.take().bytes);
-  executor.run();
-  ASSERT_EQ(handed_over.size(), 1U);
-  WritesWhileFolding projector{handed_over};
-  replica->add_observer(projector);
-  append(creation({"configmaps", "default", "a"}));
-  deliver(journal.take().bytes);
-  EXPECT_EQ(written_here, 0);
-  while (!handed_over.empty()) std::exchange(handed_over, {}).front()();
-  executor.run();
-  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
-  EXPECT_EQ(replica->next(), Offset{2});
-}
-
 TEST_F(ReplicaTest, ReportsWhatTheFoldRefused) {
   append(creation({"configmaps", "nowhere", "a"}));
   deliver(journal.take().bytes);
@@ -319,7 +251,7 @@ TEST_F(ReplicaTest, TakesNothingMoreOnceItHasDiverged) {
   EXPECT_TRUE(journal.sent.empty());
 }
 
-TEST_F(ReplicaTest, DecidesOnWhatIsFoldedAndAnswersOnceItIsVisible) {
+TEST_F(ReplicaTest, AnswersWhatIsFoldedAndTakesMoreOnceItIsInTheProjection) {
   std::deque<std::function<void()>> writes;
   replica = std::make_unique<Replica>(Replica::Options{"journal", &journal, &executor, &random, nullptr,
                                                        [&](auto write) { writes.push_back(std::move(write)); }});
@@ -327,21 +259,24 @@ TEST_F(ReplicaTest, DecidesOnWhatIsFoldedAndAnswersOnceItIsVisible) {
   append(creation({type::kNamespace, "", "other"}));
   bool visible = false;
   replica->when_folded(Offset{1}, [&] { visible = true; });
-  deliver(journal.take().bytes);
-  deliver(journal.take().bytes);  // the second is folded while the first is being written
+  std::vector<int64_t> taken;
+  for (int64_t offset = 0; offset < 2; ++offset) {  // the second is folded while the first is being written
+    std::vector<DecodedRecord> records;
+    records.push_back({Offset{offset}, decode(journal.take().bytes).value()});
+    replica->deliver(std::move(records), [&taken, offset](const Result<void>&) { taken.push_back(offset); });
+  }
   executor.run();
   EXPECT_NE(replica->state().find({type::kNamespace, "", "other"}), nullptr);
-  EXPECT_TRUE(answers.empty());
-  EXPECT_EQ(replica->next(), Offset{0});
-  EXPECT_FALSE(visible);
+  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
+  EXPECT_EQ(replica->next(), Offset{2});
+  EXPECT_TRUE(visible);
+  EXPECT_TRUE(taken.empty());
   writes.at(0)();
   executor.run();
-  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
-  EXPECT_EQ(replica->next(), Offset{1});
-  EXPECT_TRUE(visible);
+  EXPECT_EQ(taken, std::vector<int64_t>{0});
   writes.at(1)();
   executor.run();
-  EXPECT_EQ(answers, (std::vector<std::string>{"revision 1", "revision 2"}));
+  EXPECT_EQ(taken, (std::vector<int64_t>{0, 1}));
 }
 
 TEST_F(ReplicaTest, AProjectionWrittenAfterTheReplicaIsDestroyedDoesNoHarm) {
@@ -353,7 +288,7 @@ TEST_F(ReplicaTest, AProjectionWrittenAfterTheReplicaIsDestroyedDoesNoHarm) {
   replica.reset();
   writes.at(0)();
   executor.run();
-  EXPECT_TRUE(answers.empty());
+  EXPECT_EQ(answers, std::vector<std::string>{"revision 1"});
 }
 
 TEST_F(ReplicaTest, WritesNothingAfterWhatCouldNotBeWritten) {
@@ -388,7 +323,8 @@ TEST_F(ReplicaTest, WritesNothingAfterWhatCouldNotBeWritten) {
   }
   EXPECT_EQ(taken, (std::vector<bool>{false, false, false}));
   EXPECT_EQ(ours.value().projections->next(), Offset{0});
-  EXPECT_TRUE(answers.empty());
+  append(creation(kNamespace));
+  EXPECT_EQ(answers.back(), "journal: this replica has stopped");
 }
 
 }  // namespace

@@ -1,19 +1,17 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "events/base/random.h"
 #include "events/journal/journal.h"
 #include "projections/runner.h"
 #include "services/api/store.h"
+#include "services/runtime/projection_queue.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/scrub.h"
 #include "services/runtime/tail_thread.h"
-#include "services/runtime/workers.h"
 
 namespace shiplog {
 
@@ -42,7 +40,9 @@ class JournalStack {
   /// Looks for damage in the journal and the projection from now on; a damaged journal is not appended to any more.
   /// Without `reads_journal` only the projection is read.
   void start_scrub(int64_t bytes_per_second, Millis interval, bool reads_journal);
-  /// Projections::trim_some(), on the thread that writes the projection. Waits for it; not from the executor.
+  /// Projections::snapshot(), of everything that was visible before. Not from the executor.
+  Result<SnapshotInfo> snapshot(const std::string& target);
+  /// Projections::trim_some(), while nothing else writes the projection. Not from the executor.
   Result<Projections::Trimmed> trim_projection(const Projections::Expired& expired);
   /// Projections::release_some(), in the same way.
   Result<sqlite::FileSpace> release_projection(int64_t keep);
@@ -51,15 +51,11 @@ class JournalStack {
 
  private:
   explicit JournalStack(Options options);
-  void project(std::function<void()> write);
-  bool project_here(const std::function<void()>& write);
 
   Options options_;
   std::unique_ptr<Projections> projections_;
   Restored restored_;
-  std::mutex projecting_;           // one thread at a time writes the projection
-  std::atomic<int> to_project_{0};  // what the projector was given, or is written by the executor
-  Workers projector_{1};            // of the fold thread's work a fifth: the other side of two batches under way
+  std::unique_ptr<ProjectionQueue> queue_;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<api::Store> store_;
   std::unique_ptr<TailThread> tail_;

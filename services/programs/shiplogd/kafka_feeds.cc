@@ -81,13 +81,14 @@ Result<std::unique_ptr<feeds::FeedPublisher>> make_feed_publisher(const ServeOpt
   if (!has_role || options.feeds.families.empty()) return std::unique_ptr<feeds::FeedPublisher>{};
   SHIPLOG_TRY(KafkaFeedOptions kafka, kafka_feed_options(address, options.journal, options.feeds.families));
   kafka.partitions = options.feeds.partitions;
-  feeds::FeedPublisher::Options publisher{.projection = record.projections().path(),
-                                          .journal = &record.journal(),
-                                          .feed = &record.replica().feed(),
-                                          .families = {},
-                                          .open = [kafka, fleet = address.fleet, feeds = options.feeds] {
-                                            return KafkaFeedSink::open(kafka, fleet, feeds);
-                                          }};
+  feeds::FeedPublisher::Options publisher{
+      .projection = record.projections().path(),
+      .journal = &record.journal(),
+      .feed = &record.replica().feed(),
+      .settle = [&record] { return record.replica().settle(); },
+      .families = {},
+      .open = [kafka, fleet = address.fleet,
+               feeds = options.feeds] { return KafkaFeedSink::open(kafka, fleet, feeds); }};
   for (const Family family : feeds::all_families()) {
     if (std::ranges::find(options.feeds.families, name_of(family)) == options.feeds.families.end()) continue;
     publisher.families.push_back(family);

@@ -116,7 +116,7 @@ Snapshots::~Snapshots() {
 
 void Snapshots::on_folded(const State&, const DecodedRecord&, const Folded&) {
   if (options_.every == 0 || ++entries_ < options_.every || under_way_) return;
-  // After this batch is in the projection.
+  // After this batch is visible, so that it is in the snapshot.
   executor_.post([this, alive = alive_] {
     if (*alive) take();
   });
@@ -128,7 +128,7 @@ Result<VerifiedSnapshot> Snapshots::write() const {
   std::filesystem::create_directories(folder, failed);
   remove_abandoned_drafts(folder);
   const std::string draft = snapshot_draft(folder, "draft");
-  SHIPLOG_TRY(stack_.projections().snapshot(draft));
+  SHIPLOG_TRY(stack_.snapshot(draft));
   SHIPLOG_TRY(const SnapshotInfo info, Projections::verify_snapshot(draft));
   VerifiedSnapshot snapshot{folder + "/" + snapshot_file_name(info.revision), info};
   std::filesystem::rename(draft, snapshot.file, failed);
