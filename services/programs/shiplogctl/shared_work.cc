@@ -6,7 +6,7 @@ namespace shiplog::ctl {
 namespace {
 
 // A thread that sleeps is woken by a system call, and late. Work comes every few hundred microseconds.
-constexpr int kSpins = 2'000;
+constexpr int kSpins = 600;
 constexpr size_t kMostOffers = 64;
 
 void relax() {
