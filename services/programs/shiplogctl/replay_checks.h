@@ -30,7 +30,8 @@ struct Comparison {
 /// Compares, unless another thread has begun to. If the bytes are not the same, the record is decoded.
 void compare(Comparison& comparison);
 
-/// Compares what `record` was decided to be, or waits for the thread that does. `record.again` is nullptr if it is the same.
+/// Compares what `record` was decided to be, or waits for the thread that does. `record.again` is nullptr if it is the
+/// same.
 void finish_comparison(ReplayRecord& record);
 
 /// Ends a comparison that is no longer needed: `record` may be destroyed then.

@@ -56,10 +56,9 @@ MemberWatches::Content MemberWatches::content_of(const Value& object, const Base
   });
   const bool same = known != nullptr && content.generation > 0 && known->content.generation == content.generation &&
                     known->content.metadata == content.metadata;
-  content.rest = same ? known->content.rest
-                     : hash_of_members(object, [](std::string_view field) {
-                         return field != "metadata" && field != "status";
-                       });
+  content.rest =
+      same ? known->content.rest
+           : hash_of_members(object, [](std::string_view field) { return field != "metadata" && field != "status"; });
   return content;
 }
 
