@@ -133,7 +133,8 @@ TEST_F(StorageFaults, AProjectionThatCannotBeWrittenEndsTheProcessAndLosesNothin
     start(true);
     ASSERT_EQ(create("before" + suffix).status, 201);
     break_disk("write " + error + " /projection.db-wal");
-    EXPECT_NE(create("cut-off" + suffix).status, 201) << "it could not be read back";
+    // Answered or not, as the process may have ended before: it is in the journal.
+    static_cast<void>(create("cut-off" + suffix));
     EXPECT_TRUE(eventually([&] { return !fleet_.process("plane").running(); })) << fleet_.log_tail("plane");
     EXPECT_EQ(fleet_.process("plane").terminate(), 1);
     EXPECT_TRUE(logged("projection.failed"));
