@@ -4,14 +4,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <future>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "events/base/spare_time.h"
 #include "events/base/system.h"
 
 namespace shiplog {
@@ -41,10 +38,7 @@ struct ThreadLoop::Impl {
   std::vector<std::function<void()>> ready;
   std::multimap<Steady::time_point, std::function<void()>> timers;
   bool stopping = false;
-  bool sleeping = false;              // the thread waits for something to become ready
-  bool lent = false;                  // another thread runs what was ready, in the place of this one
-  bool awaited = false;               // this one waits for the end of that
-  size_t left = 0;                    // of the batch that runs; of the thread that runs it
+  size_t left = 0;                    // of the batch that runs; of this thread alone
   std::atomic<int64_t> since{kIdle};  // when what runs began, in ns of the steady clock
   SystemClock clock;
   std::thread thread;
@@ -53,24 +47,17 @@ struct ThreadLoop::Impl {
     std::vector<std::function<void()>> batch;
     std::unique_lock lock{mutex};
     while (!stopping) {
-      if (lent) {
-        awaited = true;
-        changed.wait(lock);
-        continue;
-      }
       const auto now = Steady::now();
       while (!timers.empty() && timers.begin()->first <= now) {
         ready.push_back(std::move(timers.begin()->second));
         timers.erase(timers.begin());
       }
       if (ready.empty()) {
-        sleeping = true;
         if (timers.empty()) {
           changed.wait(lock);
         } else {
           changed.wait_until(lock, timers.begin()->first);
         }
-        sleeping = false;
         continue;
       }
       batch.swap(ready);
@@ -86,46 +73,9 @@ struct ThreadLoop::Impl {
       lock.lock();
     }
   }
-
-  /// On a thread that has posted something: runs what is ready while it has nothing else to do, if the loop's thread
-  /// sleeps, which is not woken then.
-  void run_elsewhere(const SpareTime::Free& free) {
-    {
-      std::unique_lock lock{mutex};
-      if (lent || !sleeping || ready.empty()) return;  // who runs looks again before it sleeps
-      if (!stopping && free()) {
-        lent = true;
-        run_while(free, lock);
-        lent = false;
-        if (ready.empty() && !stopping && !std::exchange(awaited, false)) return;
-      }
-    }
-    changed.notify_all();
-  }
-
-  /// The caller holds the lock, and has set `lent`.
-  void run_while(const SpareTime::Free& free, std::unique_lock<std::mutex>& lock) {
-    bool more = true;
-    while (more && !ready.empty() && !stopping) {
-      std::vector<std::function<void()>> batch;
-      batch.swap(ready);
-      lock.unlock();
-      size_t next = 0;
-      while (more && next < batch.size()) {
-        left = batch.size() - next - 1;
-        since.store(Steady::now().time_since_epoch().count(), std::memory_order_relaxed);
-        std::exchange(batch[next++], nullptr)();
-        more = free();
-      }
-      since.store(kIdle, std::memory_order_relaxed);
-      lock.lock();
-      const auto rest = batch.begin() + static_cast<std::ptrdiff_t>(next);
-      ready.insert(ready.begin(), std::make_move_iterator(rest), std::make_move_iterator(batch.end()));
-    }
-  }
 };
 
-ThreadLoop::ThreadLoop() : impl_{std::make_shared<Impl>()} {
+ThreadLoop::ThreadLoop() : impl_{std::make_unique<Impl>()} {
   impl_->thread = std::thread{[this] { impl_->run(); }};
 }
 
@@ -136,9 +86,7 @@ void ThreadLoop::post(std::function<void()> run) {
     const std::lock_guard lock{impl_->mutex};
     if (impl_->stopping) return;
     impl_->ready.push_back(std::move(run));
-    if (impl_->lent || !impl_->sleeping) return;  // who runs looks again before it sleeps
   }
-  if (SpareTime::leave([impl = impl_](const SpareTime::Free& free) { impl->run_elsewhere(free); })) return;
   impl_->changed.notify_one();
 }
 
@@ -181,14 +129,10 @@ void ThreadLoop::stop() {
     const std::lock_guard lock{impl_->mutex};
     impl_->stopping = true;
   }
-  impl_->changed.notify_all();
+  impl_->changed.notify_one();
   if (impl_->thread.joinable()) impl_->thread.join();
-  std::unique_lock lock{impl_->mutex};
-  impl_->changed.wait(lock, [this] { return !impl_->lent; });
-  // Destroying them may post.
-  const auto ready = std::exchange(impl_->ready, {});
-  const auto timers = std::exchange(impl_->timers, {});
-  lock.unlock();
+  impl_->ready.clear();
+  impl_->timers.clear();
 }
 
 }  // namespace shiplog

@@ -6,8 +6,7 @@
 
 namespace shiplog {
 
-/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock). While it
-/// sleeps, a thread that posts something may run it in its place (SpareTime): the two never run at once. Timers of
+/// The fold thread of a running process: one thread, a queue and timers, on the process's time (SystemClock). Timers of
 /// 100 ms and more may be 50 ms late.
 class ThreadLoop final : public Executor {
  public:
@@ -30,7 +29,7 @@ class ThreadLoop final : public Executor {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // also of a thread that runs some of it (SpareTime)
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace shiplog

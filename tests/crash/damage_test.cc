@@ -25,6 +25,8 @@ class Damage : public ::testing::Test {
     load.add_server("plane", std::make_shared<e2e::ApiClient>(plane_.fleet().kubeconfig("plane")));
     EXPECT_TRUE(load.wait_for(150));
     operations_ = load.finish();
+    // The projection has all of them once it is read.
+    EXPECT_EQ(e2e::ApiClient{plane_.fleet().kubeconfig("plane")}.get(ClientWorkload::kConfigMaps).status, 200);
     plane_.kill("plane", nullptr);
     ASSERT_GT(fs::file_size(journal_ + "-wal"), 50 * kFrame);
     fs::copy(shared_, plane_.fleet().path("backup"), fs::copy_options::recursive);

@@ -38,6 +38,7 @@ class RunningScrub : public ::testing::Test {
 TEST_F(RunningScrub, ADamagedVersionIsRepaired) {
   ASSERT_EQ(create("a", "the first text").status, 201);
   ASSERT_EQ(fleet_.api().put(kConfigMaps + "/a", config_map("a", "the second text")).status, 200);
+  ASSERT_NE(history().find("the first text"), std::string::npos) << "it is in the projection";
   must(must(store::open_writer(fleet_.path("plane/projection.db")))
            ->execute("UPDATE version SET json = replace(" + store::version_json("version") +
                      ", 'the first text', 'another text!!') WHERE " + store::version_json("version") +

@@ -166,9 +166,9 @@ TEST(Disk, PowerLossTakesOnlyWhatSqliteHasNotSynced) {
 }
 
 /// The first failure under a rule that is broken on purpose, over some seeds. Most take one or two; a decision under a
-/// lost lease fifty, as a leader that appends at once seldom has one under way when it loses its lease.
+/// lost lease some hundred, as a leader that appends at once seldom has one under way when it loses its lease.
 SimulationReport failed(Sabotage sabotage) {
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (uint64_t seed = 1; seed <= 1'000; ++seed) {
     SimulationReport report = simulate(seed, false, sabotage);
     if (report.failure) return report;
   }

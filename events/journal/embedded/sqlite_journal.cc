@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "events/base/check.h"
-#include "events/base/spare_time.h"
 #include "events/journal/embedded/change_watch.h"
 #include "events/journal/embedded/head_mark.h"
 #include "events/journal/embedded/journal_file.h"
@@ -192,7 +191,6 @@ class SqliteJournal final : public Journal {
   }
 
   void store(std::vector<Pending>& group) {
-    SpareTime spare;
     std::vector<std::string_view> entries;
     for (const auto& pending : group) {
       if (!pending.refused) entries.emplace_back(pending.bytes);
@@ -223,14 +221,7 @@ class SqliteJournal final : public Journal {
         pending.done(Offset{first.value() + stored++});
       }
     }
-    // Until there is something to store again this thread folds what it has stored.
-    spare.spend([this] { return nothing_waits(); });
     if (writer_) writer_.value().committed();  // after the acknowledgements: no caller waits for it
-  }
-
-  bool nothing_waits() {
-    const std::lock_guard lock(mutex_);
-    return queue_.empty() && trims_.empty() && !closing_;
   }
 
   void publish(int64_t first, std::vector<Pending>& group) {

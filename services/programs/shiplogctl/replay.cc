@@ -79,7 +79,7 @@ class Verifier {
       due[which]->again = {comparisons, &(*comparisons)[which]};
     }
     const auto decide = [&](size_t which) {
-      Comparison& comparison = (*comparisons)[which];
+      DecidedComparison& comparison = (*comparisons)[which];
       comparison.decided = run_again(state, *comparison.record);
     };
     if (options_.work != nullptr && due.size() > 1) {
@@ -118,7 +118,7 @@ class Verifier {
       differing.clear();
     };
     const auto difference_on = [&](ReplayRecord& record) {
-      record.again = std::make_shared<Comparison>();
+      record.again = std::make_shared<DecidedComparison>();
       record.again->decided = run_again(state, record);
       return difference_of(record);
     };
@@ -164,10 +164,11 @@ class Verifier {
   }
 
  private:
-  using Comparisons = std::vector<Comparison>;  // of one revision; they stay where they are
+  using Comparisons = std::vector<DecidedComparison>;  // of one revision; they stay where they are
 
   static bool over(const Comparisons& comparisons) {
-    return std::ranges::all_of(comparisons, [](const Comparison& each) { return each.stage == Comparison::kOver; });
+    return std::ranges::all_of(comparisons,
+                               [](const DecidedComparison& each) { return each.stage == DecidedComparison::kOver; });
   }
 
   /// Several threads do it at once, with different records.

@@ -37,7 +37,7 @@ struct Difference {
 /// Difference without what is recorded.
 using DecidedAgain = std::variant<Decision, Difference>;
 
-struct Comparison;
+struct DecidedComparison;
 
 struct ReplayRecord {
   Offset offset;
@@ -47,7 +47,7 @@ struct ReplayRecord {
   /// the decision, made again, is another one.
   std::string undecoded = {};
   /// nullptr: it is no decision; or it is not made again; or it was, and its bytes are those that are recorded.
-  std::shared_ptr<Comparison> again = {};
+  std::shared_ptr<DecidedComparison> again = {};
 };
 
 /// The records of a journal from the first on, some a call; none: there are no more.

@@ -92,9 +92,9 @@ DecidedAgain decide_again(const Decides& decides, const State& as_of, const Repl
   return decision == nullptr ? Decision{} : std::move(*decision);
 }
 
-void compare(Comparison& comparison) {
-  auto expected = Comparison::kWaiting;
-  if (!comparison.stage.compare_exchange_strong(expected, Comparison::kUnderWay)) return;
+void compare(DecidedComparison& comparison) {
+  auto expected = DecidedComparison::kWaiting;
+  if (!comparison.stage.compare_exchange_strong(expected, DecidedComparison::kUnderWay)) return;
   ReplayRecord& record = *comparison.record;
   if (!record.undecoded.empty()) {
     auto* const decision = std::get_if<Decision>(&comparison.decided);
@@ -102,14 +102,14 @@ void compare(Comparison& comparison) {
     // An error when the fold gets there.
     if (!comparison.same) static_cast<void>(decode_events(record));
   }
-  comparison.stage.store(Comparison::kOver);
+  comparison.stage.store(DecidedComparison::kOver);
   comparison.stage.notify_all();
 }
 
 namespace {
 
-void wait_for(const Comparison& comparison) {
-  for (auto stage = comparison.stage.load(); stage != Comparison::kOver; stage = comparison.stage.load()) {
+void wait_for(const DecidedComparison& comparison) {
+  for (auto stage = comparison.stage.load(); stage != DecidedComparison::kOver; stage = comparison.stage.load()) {
     comparison.stage.wait(stage);
   }
 }
@@ -123,9 +123,9 @@ void finish_comparison(ReplayRecord& record) {
   if (record.again->same) record.again = nullptr;
 }
 
-void abandon(Comparison& comparison) {
-  auto expected = Comparison::kWaiting;
-  if (!comparison.stage.compare_exchange_strong(expected, Comparison::kOver)) wait_for(comparison);
+void abandon(DecidedComparison& comparison) {
+  auto expected = DecidedComparison::kWaiting;
+  if (!comparison.stage.compare_exchange_strong(expected, DecidedComparison::kOver)) wait_for(comparison);
 }
 
 bool take_if_same(ReplayRecord& record, Decision& decision) {

@@ -18,7 +18,7 @@ namespace shiplog::ctl {
 
 /// A record that was decided again, and what it was decided to be. The threads that fold and that help compare it with
 /// the bytes that are recorded, whichever comes first.
-struct Comparison {
+struct DecidedComparison {
   enum Stage : uint8_t { kWaiting, kUnderWay, kOver };
 
   ReplayRecord* record = nullptr;  ///< while it is not over
@@ -28,14 +28,14 @@ struct Comparison {
 };
 
 /// Compares, unless another thread has begun to. If the bytes are not the same, the record is decoded.
-void compare(Comparison& comparison);
+void compare(DecidedComparison& comparison);
 
 /// Compares what `record` was decided to be, or waits for the thread that does. `record.again` is nullptr if it is the
 /// same.
 void finish_comparison(ReplayRecord& record);
 
 /// Ends a comparison that is no longer needed: `record` may be destroyed then.
-void abandon(Comparison& comparison);
+void abandon(DecidedComparison& comparison);
 
 /// Decides again what `record` holds, on the state it was computed from.
 DecidedAgain decide_again(const Decides& decides, const State& as_of, const ReplayRecord& record);
