@@ -11,6 +11,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include "events/base/json.h"
+#include "events/journal/kafka/feed_writer.h"
 #include "services/feeds/feed_reader.h"
 #include "tests/kafka/cluster.h"
 #include "tests/support/feed_consumer.h"
@@ -150,6 +151,39 @@ class FeedsOnKafka : public ::testing::Test {
     std::vector<std::string> all;
     for (const Family family : feeds::all_families()) all.push_back(topic(family));
     return all;
+  }
+  /// As a leader leaves a topic that was killed in its first transaction: records that no reader sees.
+  void begin_and_abandon(const std::string& topic, int records) const {
+    KafkaFeedOptions options;
+    options.journal.brokers = kafka_test::shared_cluster().bootstrap();
+    options.journal.topic = name_ + ".journal";
+    options.transactional_id = options.group = name_ + ".feeds";
+    options.topics = {topic};
+    options.partitions = kPartitions;
+    auto killed = KafkaFeedWriter::open(options);
+    ASSERT_TRUE(killed.has_value()) << killed.error().message;
+    std::vector<KafkaFeedRecord> abandoned;
+    for (int index = 0; index < records; ++index) abandoned.push_back({topic, std::to_string(index), "abandoned", {}});
+    const auto written = killed.value()->write(abandoned, [&] {
+      const auto next = KafkaFeedWriter::open(options);
+      EXPECT_TRUE(next.has_value()) << next.error().message;
+      return KafkaFeedProgress{1, {}};
+    });
+    ASSERT_FALSE(written.has_value());
+    EXPECT_GE(killed.value()->written(topic), records);
+  }
+  /// The whole feed is there, each event once.
+  void expect_whole_feed(const ApiClient& api) const {
+    const Value state = api.get("/shiplog/v1/state").json;
+    test::FeedConsumer consumer;
+    EXPECT_TRUE(eventually([&] {
+      consumer = {};
+      for (const FeedRecord& record : read_topics(topics())) {
+        EXPECT_TRUE(consumer.take(json(record.value))) << record.value << " is there twice";
+      }
+      return consumer.complete_to() >= state["revision"].as_int();
+    })) << consumer.complete_to();
+    EXPECT_EQ(consumer.hash(), state["stateHash"].str());
   }
   /// The publisher of a process leads, as its log tells.
   bool publishes(const std::string& process) const {
@@ -298,6 +332,24 @@ TEST_F(FeedsOnKafka, EachEventIsThereOnceThoughLeadersAreKilledAndFrozenAndAFeed
   })) << consumer.complete_to();
   EXPECT_GT(consumer.events(), published);
   for (const char* name : {"plane", "fourth"}) EXPECT_EQ(fleet_.process(name).terminate(), 0) << name;
+}
+
+TEST_F(FeedsOnKafka, ALeaderThatIsKilledInTheFirstTransactionOfATopicIsReplaced) {
+  serve("plane", "api,control,lifecycle");
+  const ApiClient api = fleet_.api();
+  begin_and_abandon(topic(Family::kApi), 10);
+  serve("first", "feeds");
+  ASSERT_TRUE(eventually([&] { return publishes("first"); })) << fleet_.log_tail("first");
+  expect_whole_feed(api);
+  EXPECT_EQ(fleet_.process("first").terminate(), 0);
+
+  // The same where a topic is made again: with more in it than the former one had, and nothing that a reader sees.
+  delete_topic(topic(Family::kApi));
+  begin_and_abandon(topic(Family::kApi), 2'000);
+  serve("second", "feeds");
+  ASSERT_TRUE(eventually([&] { return publishes("second"); })) << fleet_.log_tail("second");
+  expect_whole_feed(api);
+  for (const char* name : {"plane", "second"}) EXPECT_EQ(fleet_.process(name).terminate(), 0) << name;
 }
 
 TEST_F(FeedsOnKafka, FeedsWithoutTopicsToWriteToAreRefusedWithTheRemedy) {

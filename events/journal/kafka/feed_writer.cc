@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include <librdkafka/rdkafka.h>
@@ -20,6 +21,7 @@ using kafka::KafkaClient;
 using Steady = std::chrono::steady_clock;
 using ErrorPtr = std::unique_ptr<rd_kafka_error_t, void (*)(rd_kafka_error_t*)>;
 using ListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t, void (*)(rd_kafka_topic_partition_list_t*)>;
+using MessagePtr = std::unique_ptr<rd_kafka_message_t, void (*)(rd_kafka_message_t*)>;
 using GroupPtr = std::unique_ptr<rd_kafka_consumer_group_metadata_t, void (*)(rd_kafka_consumer_group_metadata_t*)>;
 
 constexpr std::chrono::milliseconds kPause{50};
@@ -75,7 +77,7 @@ struct KafkaFeedWriter::Impl {
     return Error{ErrorCode::kUnavailable, "topic " + created_again + " was created again: its feed is made again"};
   }
 
-  Result<std::vector<int64_t>> find_ends(const std::string& topic) const;
+  Result<std::vector<int64_t>> find_bounds(const std::string& topic, int64_t which) const;
 
   int timeout_ms() const { return static_cast<int>(options.timeout.value); }
 
@@ -181,7 +183,7 @@ Result<std::unique_ptr<KafkaFeedWriter>> KafkaFeedWriter::open(KafkaFeedOptions 
                          [&] { return rd_kafka_init_transactions(impl->producer->handle(), impl->timeout_ms()); }));
   // Only now does nobody else write to them.
   for (const std::string& topic : own.topics) {
-    SHIPLOG_TRY(impl->ends[topic], impl->find_ends(topic));
+    SHIPLOG_TRY(impl->ends[topic], impl->find_bounds(topic, RD_KAFKA_OFFSET_END));
   }
   return std::unique_ptr<KafkaFeedWriter>{new KafkaFeedWriter{std::move(impl)}};
 }
@@ -208,7 +210,8 @@ Result<std::optional<KafkaFeedProgress>> KafkaFeedWriter::committed() {
   }
 }
 
-Result<std::vector<int64_t>> KafkaFeedWriter::Impl::find_ends(const std::string& topic) const {
+/// `which` is RD_KAFKA_OFFSET_BEGINNING or RD_KAFKA_OFFSET_END, of each partition.
+Result<std::vector<int64_t>> KafkaFeedWriter::Impl::find_bounds(const std::string& topic, int64_t which) const {
   KafkaJournalOptions feed = options.journal;
   feed.topic = topic;
   // Also of what no transaction has committed: acknowledged records are counted before that.
@@ -223,7 +226,7 @@ Result<std::vector<int64_t>> KafkaFeedWriter::Impl::find_ends(const std::string&
   if (partitions == 0) return client->unavailable("its partitions are unknown");
   const ListPtr list{rd_kafka_topic_partition_list_new(partitions), rd_kafka_topic_partition_list_destroy};
   for (int32_t partition = 0; partition < partitions; ++partition) {
-    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = RD_KAFKA_OFFSET_END;
+    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = which;
   }
   auto asked = rd_kafka_offsets_for_times(client->handle(), list.get(), timeout_ms());
   std::vector<int64_t> found(static_cast<size_t>(partitions));
@@ -232,13 +235,49 @@ Result<std::vector<int64_t>> KafkaFeedWriter::Impl::find_ends(const std::string&
     if (asked == RD_KAFKA_RESP_ERR_NO_ERROR) asked = partition.err;
     found[static_cast<size_t>(partition.partition)] = std::max<int64_t>(partition.offset, 0);
   }
-  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) return error_of(*client, "its ends are unknown", asked, nullptr);
+  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) return error_of(*client, "its offsets are unknown", asked, nullptr);
   return found;
 }
 
 int64_t KafkaFeedWriter::written(const std::string& topic) const {
   const auto found = impl_->ends.find(topic);
   return found == impl_->ends.end() ? 0 : std::accumulate(found->second.begin(), found->second.end(), int64_t{0});
+}
+
+Result<bool> KafkaFeedWriter::has_events(const std::string& topic) const {
+  const auto found = impl_->ends.find(topic);
+  if (found == impl_->ends.end() || written(topic) == 0) return false;
+  const std::vector<int64_t>& ends = found->second;
+  SHIPLOG_TRY(const auto begins, impl_->find_bounds(topic, RD_KAFKA_OFFSET_BEGINNING));
+  if (std::ranges::any_of(begins, [](int64_t begin) { return begin > 0; })) return true;  // retention has removed some
+  KafkaJournalOptions feed = impl_->options.journal;
+  feed.topic = topic;
+  SHIPLOG_TRY(const auto client,
+              KafkaClient::make(KafkaClient::Kind::kReader, feed, nullptr, nullptr,
+                                {{"isolation.level", "read_committed"}, {"enable.partition.eof", "true"}}));
+  const kafka::Queue queue{*client};
+  std::vector<int32_t> reading;
+  for (size_t partition = 0; partition < ends.size(); ++partition) {
+    if (ends[partition] == 0) continue;
+    const auto number = static_cast<int32_t>(partition);
+    if (rd_kafka_consume_start_queue(client->topic(), number, RD_KAFKA_OFFSET_BEGINNING, queue.get()) == 0) {
+      reading.push_back(number);
+    }
+  }
+  // A partition without a committed record ends at once.
+  const auto deadline = Steady::now() + std::chrono::milliseconds{impl_->options.timeout.value};
+  std::set<int32_t> ended;
+  bool seen = false;
+  while (!seen && ended.size() < reading.size() && Steady::now() < deadline) {
+    const MessagePtr message{rd_kafka_consume_queue(queue.get(), static_cast<int>(kPause.count())),
+                             rd_kafka_message_destroy};
+    if (!message) continue;
+    seen = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) ended.insert(message->partition);
+  }
+  for (const int32_t partition : reading) rd_kafka_consume_stop(client->topic(), partition);
+  if (!seen && ended.size() < reading.size()) return client->unavailable("whether it has events cannot be read");
+  return seen;
 }
 
 Result<void> KafkaFeedWriter::write(const std::vector<KafkaFeedRecord>& records,

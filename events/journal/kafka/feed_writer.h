@@ -51,6 +51,9 @@ class KafkaFeedWriter {
   /// The sum of the ends of a topic's partitions. It only grows, unless the topic is deleted: less than it was means
   /// that the topic was created again.
   int64_t written(const std::string& topic) const;
+  /// Whether readers see a record of the topic, or did before retention removed it. What was written in transactions
+  /// that were never committed counts for written(), but not here. Error: kUnavailable.
+  Result<bool> has_events(const std::string& topic) const;
 
   /// All or nothing. `progress` is called when the records are with the brokers and counted by written(), before they
   /// are committed. After an error nothing more can be written: open another writer, and continue from what is

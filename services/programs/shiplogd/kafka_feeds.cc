@@ -32,8 +32,8 @@ Result<FeedPositions> KafkaFeedSink::positions() {
   written_ = feeds::parse_positions(metadata.substr(std::min(end + 1, metadata.size())));
   for (const Family family : families_) {
     const std::string topic = feed_topic(fleet_, name_of(family));
-    const Offset written{writer_->written(topic)};
-    if (written.value == 0 || written < written_[family]) {
+    SHIPLOG_TRY(const bool has_events, writer_->has_events(topic));
+    if (!has_events || Offset{writer_->written(topic)} < written_[family]) {
       positions.erase(family);  // made for the first time, or deleted so that it is made again
     } else if (committed && metadata.empty()) {
       positions[family] = Offset{committed->offset};  // set by an administrator
