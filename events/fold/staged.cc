@@ -60,6 +60,8 @@ void keep_identity(const Value& before, Value& after, bool deletion_moved) {
                                                      "generation", "deletionGracePeriodSeconds", "deletionTimestamp"};
   constexpr size_t kOfDeletion = 4;  // where the last two begin: the fold itself sets them
   const Value& old_metadata = before["metadata"];
+  // Most writes of a status share the metadata with what was there.
+  if (!deletion_moved && old_metadata.members().data() == after["metadata"].members().data()) return;
   for (size_t at = 0; at < kKept.size(); ++at) {
     const std::string_view field = kKept[at];
     const Value& old_value = old_metadata[field];
@@ -185,14 +187,14 @@ std::vector<Change> Staged::commit(State& state) {
     const Revision revision{state.meta_.revision.value + 1};
     SHIPLOG_CHECK(staged.before == nullptr || staged.before->revision < revision, "revisions grow");
     state.meta_.revision = revision;
-    Change change{staged.key, revision, before, Value{}, nullptr};
+    Change change{std::move(staged.key), revision, before, Value{}, nullptr};
     const bool removed = after.is_null();
     Value latest = removed ? before : std::move(after);  // moved: what is shared is copied when it is edited
     latest.edit("metadata").set("resourceVersion", std::to_string(revision.value));
     Hash128 hash;
     const bool deferred = state.hashes_deferred();
-    if (!deferred || (!removed && many_decisions_read_hash(staged.key.type, latest))) {
-      text = to_string(staged.key);
+    if (!deferred || (!removed && many_decisions_read_hash(change.object.type, latest))) {
+      text = to_string(change.object);
       text += '\n';
       const size_t prefix = text.size();
       append_json(latest, text);
@@ -200,10 +202,10 @@ std::vector<Change> Staged::commit(State& state) {
       if (!removed) hash = siphash128(text);
     }
     if (removed) {
-      state.erase(staged.key);
+      state.erase(change.object);
     } else {
       change.after = latest;
-      state.put(staged.key, Object{revision, std::move(latest), hash});
+      state.put(change.object, Object{revision, std::move(latest), hash});
     }
     changes.push_back(std::move(change));
   }

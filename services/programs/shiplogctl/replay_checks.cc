@@ -10,6 +10,7 @@
 #include "events/event.h"
 #include "events/explanation_compare.h"
 #include "events/slots.h"
+#include "services/programs/shiplogctl/spin.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -109,6 +110,7 @@ void compare(DecidedComparison& comparison) {
 namespace {
 
 void wait_for(const DecidedComparison& comparison) {
+  if (spin_until([&] { return comparison.stage.load() == DecidedComparison::kOver; })) return;
   for (auto stage = comparison.stage.load(); stage != DecidedComparison::kOver; stage = comparison.stage.load()) {
     comparison.stage.wait(stage);
   }

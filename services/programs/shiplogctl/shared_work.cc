@@ -2,18 +2,12 @@
 
 #include <utility>
 
+#include "services/programs/shiplogctl/spin.h"
+
 namespace shiplog::ctl {
 namespace {
 
-// A thread that sleeps is woken by a system call, and late. Work comes every few hundred microseconds.
-constexpr int kSpins = 600;
 constexpr size_t kMostOffers = 64;
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -34,7 +28,7 @@ void SharedWork::for_each(size_t count, const Use& use) {
   run(calls);
   calls_.store(nullptr);
   // One that came in before is at its last number, or leaves. If it was interrupted there, it needs the processor more.
-  for (int spins = 0; inside_.load() != 0 && spins < kSpins; ++spins) relax();
+  if (spin_until([this] { return inside_.load() == 0; })) return;
   for (uint32_t inside = inside_.load(); inside != 0; inside = inside_.load()) inside_.wait(inside);
 }
 
@@ -83,8 +77,7 @@ void SharedWork::help_until(const std::function<bool()>& ready) {
     while (help()) continue;
     if (ready()) return;
     const auto idle = [&] { return wakes_.load() == seen && rounds_.load() == round; };
-    for (int spins = 0; spins < kSpins && idle(); ++spins) relax();
-    if (idle()) {
+    if (!spin_until([&] { return !idle(); })) {
       std::unique_lock lock{mutex_};
       asleep_.fetch_add(1);
       changed_.wait(lock, [&] { return !idle(); });
