@@ -111,15 +111,22 @@ TEST(Json, WritesOnlyTheEscapesItMust) {
             "\"é😀/<>&\\b\\f\\n\\r\\t\\\"\\\\\\u0000\\u001f\x7f\"");
 }
 
-TEST(Json, WritesEveryByteTheSameAtEveryPlaceOfAString) {
-  for (size_t place = 0; place < 18; ++place) {  // over the edges of blocks of eight
-    for (int byte = 0; byte < 0x80; ++byte) {
-      std::string text(18, 'x');
-      text[place] = static_cast<char>(byte);
-      const std::string written = to_json(Value{text});
-      EXPECT_EQ(parsed(written).as_string(), text);
-      const bool plain = byte >= 0x20 && byte != '"' && byte != '\\';
-      EXPECT_EQ(written == '"' + text + '"', plain) << written;
+TEST(Json, WritesAndMatchesEveryByteTheSameAtEveryPlaceOfAString) {
+  for (const size_t size :
+       {size_t{3}, size_t{7}, size_t{18}, size_t{39}}) {  // over the edges of blocks of four, eight and sixteen
+    for (size_t place = 0; place < size; ++place) {
+      for (int byte = 0; byte < 0x80; ++byte) {
+        std::string text(size, 'x');
+        text[place] = static_cast<char>(byte);
+        const std::string written = to_json(Value{text});
+        EXPECT_EQ(parsed(written).as_string(), text);
+        const bool plain = byte >= 0x20 && byte != '"' && byte != '\\';
+        EXPECT_EQ(written == '"' + text + '"', plain) << written;
+        EXPECT_TRUE(is_json_of(written, Value{text})) << written;
+        EXPECT_EQ(is_json_of('"' + text + '"', Value{text}), plain) << written;
+        text[place] = 'y';
+        EXPECT_EQ(is_json_of(written, Value{text}), byte == 'y') << written;
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -27,7 +28,10 @@ struct Revision {
 struct EntryId {
   std::array<uint8_t, 16> bytes = {};
   auto operator<=>(const EntryId&) const = default;
-  bool empty() const { return *this == EntryId{}; }
+  // As two words: many are compared for each entry.
+  bool operator==(const EntryId& other) const { return words() == other.words(); }
+  bool empty() const { return words() == std::array<uint64_t, 2>{}; }
+  std::array<uint64_t, 2> words() const { return std::bit_cast<std::array<uint64_t, 2>>(bytes); }
 };
 
 /// 32 lower-case hexadecimal digits.
@@ -43,6 +47,8 @@ struct ObjectKey {
   std::string ns;  ///< empty for cluster-scoped objects
   std::string name;
   auto operator<=>(const ObjectKey&) const = default;
+  // Of the keys that are compared few have the same name, and many the same type.
+  bool operator==(const ObjectKey& other) const { return name == other.name && ns == other.ns && type == other.type; }
   bool empty() const { return type.empty(); }
 };
 

@@ -9,6 +9,10 @@
 #include <memory>
 #include <utility>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "events/base/check.h"
 #include "events/base/json_match.h"
 
@@ -38,22 +42,41 @@ constexpr uint64_t escaped_bytes(uint64_t word) {
   return (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) | ((word - kOnes * 0x20) & ~word)) & kHighs;
 }
 
+#ifdef __SSE2__
+// 0xFF in the bytes that must be escaped.
+__m128i escaped_bytes(__m128i block) {
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1F)), block);
+  const __m128i marks =
+      _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8('"')), _mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
+  return _mm_or_si128(control, marks);
+}
+#endif
+
 // Whether a text needs no escapes. What else is done with each of its parts, `use(at, block)`, is of no use if it does.
 template <class Use>
 bool is_plain(std::string_view text, Use use) {
   const size_t size = text.size();
-  uint64_t escaped = 0;
   const auto take = [&](size_t at, auto block) {
     std::memcpy(&block, text.data() + at, sizeof block);
     use(at, block);
     return block;
   };
+#ifdef __SSE2__
+  if (size >= sizeof(__m128i)) {
+    // What is left after whole blocks, and some of what is taken again.
+    __m128i escaped = escaped_bytes(take(size - sizeof(__m128i), __m128i{}));
+    for (size_t at = 0; at + sizeof(__m128i) < size; at += sizeof(__m128i)) {
+      escaped = _mm_or_si128(escaped, escaped_bytes(take(at, __m128i{})));
+    }
+    return _mm_movemask_epi8(escaped) == 0;
+  }
+#endif
   if (size >= sizeof(uint64_t)) {
-    for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+    uint64_t escaped = escaped_bytes(take(size - sizeof(uint64_t), uint64_t{}));
+    for (size_t at = 0; at + sizeof(uint64_t) < size; at += sizeof(uint64_t)) {
       escaped |= escaped_bytes(take(at, uint64_t{}));
     }
-    // What is left, and some of what was taken already.
-    return (escaped | escaped_bytes(take(size - sizeof(uint64_t), uint64_t{}))) == 0;
+    return escaped == 0;
   }
   if (size >= sizeof(uint32_t)) {
     const uint64_t first = take(0, uint32_t{}), last = take(size - sizeof(uint32_t), uint32_t{});
@@ -309,7 +332,12 @@ class JsonMatcher {
     const auto compare = [&](size_t at, auto block) {
       auto other = block;
       std::memcpy(&other, at_ + 1 + at, sizeof other);
-      different |= static_cast<uint64_t>(block ^ other);
+      if constexpr (sizeof block > sizeof different) {
+        const auto both = block ^ other;
+        different |= static_cast<uint64_t>(both[0] | both[1]);
+      } else {
+        different |= static_cast<uint64_t>(block ^ other);
+      }
     };
     // What is escaped may look like the end of a string and what follows it.
     if (!is_plain(plain, compare)) {

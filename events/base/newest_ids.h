@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "events/base/ids.h"
@@ -19,29 +19,32 @@ class NewestIds {
     if (id.empty()) return has_empty_;
     return !slots_.empty() && slots_[slot_of(id)] == id;
   }
+  /// A hint: contains() and insert() are called with it soon.
+  void expect(const EntryId& id) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[home_of(id)]);
+  }
   /// Forgets the oldest when there are too many. An id that is there already stays where it is.
   void insert(const EntryId& id) {
-    if (contains(id)) return;
     if (id.empty()) {
-      has_empty_ = true;
+      if (std::exchange(has_empty_, true)) return;
     } else {
       if ((order_.size() + 1) * 2 > slots_.size()) grow();
-      slots_[slot_of(id)] = id;
+      EntryId& slot = slots_[slot_of(id)];
+      if (!slot.empty()) return;
+      slot = id;
     }
     order_.push_back(id);
     if (order_.size() <= window_) return;
     erase(order_.front());
     order_.pop_front();
+    // The next one to be erased is somewhere else in memory, too.
+    if (!order_.empty()) __builtin_prefetch(&slots_[home_of(order_.front())]);
   }
 
  private:
   size_t mask() const { return slots_.size() - 1; }
   // Ids are random: any of their bytes will do.
-  size_t home_of(const EntryId& id) const {
-    size_t bytes = 0;
-    std::memcpy(&bytes, id.bytes.data(), sizeof bytes);
-    return bytes & mask();
-  }
+  size_t home_of(const EntryId& id) const { return id.words()[0] & mask(); }
   /// Where it is, or would be.
   size_t slot_of(const EntryId& id) const {
     size_t at = home_of(id);

@@ -146,7 +146,13 @@ size_t Value::sort_members(std::span<Member> members) {
   const auto not_less = [&](const Member& a, const Member& b) { return !less(a, b); };
   // What this program wrote itself is sorted.
   if (std::adjacent_find(members.begin(), members.end(), not_less) == members.end()) return members.size();
-  std::stable_sort(members.begin(), members.end(), less);
+  if (members.size() <= kFew) {  // without the memory that the other way takes
+    for (auto next = members.begin() + 1; next != members.end(); ++next) {
+      std::rotate(std::upper_bound(members.begin(), next, *next, less), next, next + 1);
+    }
+  } else {
+    std::stable_sort(members.begin(), members.end(), less);
+  }
   size_t kept = 0;
   for (size_t at = 1; at < members.size(); ++at) {
     if (less(members[kept], members[at])) ++kept;

@@ -106,15 +106,17 @@ class Value {
   std::span<const Member> members() const noexcept;
   /// nullptr when this is no object or has no such member. A member that is null is found.
   const Value* find(std::string_view key) const noexcept;
+  // Inlined, or the words of a literal would be computed at each call.
   template <size_t N>
-  const Value* find(const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays): literals are
+  [[gnu::always_inline]] const Value* find(
+      const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays): literals are
     const size_t size = __builtin_strlen(key);
-    if (!__builtin_constant_p(size) || size > kInline) return find(std::string_view{key, size});
-    return find_short(short_text(key));
+    if (!__builtin_constant_p(size)) return find(std::string_view{key, size});
+    return size > kInline ? find_long({key, size}) : find_short(short_text(key));
   }
   bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
   template <size_t N>
-  bool contains(const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays)
+  [[gnu::always_inline]] bool contains(const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays)
     return find(key) != nullptr;
   }
   const Value& operator[](std::string_view key) const noexcept { return or_null(find(key)); }
@@ -123,7 +125,8 @@ class Value {
   const Value& operator[](const P& key) const noexcept { return (*this)[std::string_view{key}]; }
   /// Of a literal, whose words the compiler computes.
   template <size_t N>
-  const Value& operator[](const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays)
+  [[gnu::always_inline]] const Value& operator[](
+      const char (&key)[N]) const noexcept {  // NOLINT(modernize-avoid-c-arrays)
     return or_null(find(key));
   }
   template <std::integral I>

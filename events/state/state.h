@@ -110,6 +110,8 @@ class State : public ObjectStore {
   /// The empty lease (epoch 0) when the role never had one.
   const Lease& lease(std::string_view role) const;
   bool seen(const EntryId& id) const { return seen_.contains(id); }
+  /// A hint: the entry of that id is folded soon.
+  void expect(const EntryId& id) const { seen_.expect(id); }
   /// Whether one of the newest produced requests that were carried out has this request_key().
   bool carried_out(const EntryId& request) const { return requests_.contains(request); }
   /// Which records of the partition are settled; empty when none ever was.

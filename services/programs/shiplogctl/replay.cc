@@ -84,10 +84,12 @@ class Verifier {
     };
     if (options_.work != nullptr && due.size() > 1) {
       options_.work->for_each(due.size(), decide);
-      // The fold does not need them at once. It begins with the first: who begins with the last seldom makes it wait.
-      options_.work->offer(due.size(), [comparisons](size_t which) { compare((*comparisons).rbegin()[which]); });
     } else {
       for (size_t which = 0; which < due.size(); ++which) decide(which);
+    }
+    if (options_.work != nullptr) {
+      // The fold does not need them at once. It begins with the first: who begins with the last seldom makes it wait.
+      options_.work->offer(due.size(), [comparisons](size_t which) { compare((*comparisons).rbegin()[which]); });
     }
     while (!comparisons_.empty() && over(*comparisons_.front())) comparisons_.pop_front();
     comparisons_.push_back(comparisons);
@@ -269,6 +271,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
         return decoded.error().context(where);
       }
     }
+    if (const ReplayRecord* const following = window.following()) state.expect(following->entry.id);
     const Folded folded = fold(state, record->entry);
     count(folded, result);
     result.last = record->offset;

@@ -30,6 +30,10 @@ class ReplayWindow {
   std::span<ReplayRecord> read();
   /// The next record to fold, which stays until the next call; nullptr: the end.
   Result<ReplayRecord*> pop();
+  /// The one that pop() returns next, if it was read in the same batch; else nullptr.
+  const ReplayRecord* following() const {
+    return !batches_.empty() && popped_ < batches_.front().size() ? &batches_.front()[popped_] : nullptr;
+  }
   /// nullptr: it is folded already.
   ReplayRecord* find(Offset offset);
   /// Of the records in the window, those that were decided again so far and are not known to be the same.
