@@ -91,6 +91,7 @@ class HttpClient::Pool final : public ClientConnection::Owner, public std::enabl
 
   const net::Strand strand;
   std::atomic<uint64_t> opened{0};
+  std::atomic<bool> closing{false};  // shut() has been posted
 
   const Options& options() const { return options_; }
   const std::string& name() const { return endpoint_->name; }
@@ -229,7 +230,10 @@ class HttpClient::Pool final : public ClientConnection::Owner, public std::enabl
 HttpClient::HttpClient(std::shared_ptr<IoThreads> io, std::shared_ptr<Pool> pool)
     : io_{std::move(io)}, pool_{std::move(pool)} {}
 
-HttpClient::~HttpClient() {
+HttpClient::~HttpClient() { close(); }
+
+void HttpClient::close() {
+  if (pool_->closing.exchange(true)) return;
   pool_->strand.post([pool = pool_] { pool->shut(); });
 }
 
@@ -311,6 +315,7 @@ std::shared_ptr<HttpClient::Stream> HttpClient::start(const HttpRequest& request
                                                       Millis head_timeout) {
   struct Handle final : Stream {
     void cancel() override {
+      if (call.expired()) return;  // it has ended, and perhaps the threads, too
       pool->strand.post([to = pool, ended = call] {
         if (const Call call_now = ended.lock())
           to->end(call_now, Error{ErrorCode::kUnavailable, to->name() + ": cancelled by the caller"});

@@ -82,7 +82,7 @@ class HttpClient {
   static Result<std::unique_ptr<HttpClient>> create(std::shared_ptr<IoThreads> io, const ClientTarget& target,
                                                     const Options& options);
   static Result<std::unique_ptr<HttpClient>> create(std::shared_ptr<IoThreads> io, const ClientTarget& target);
-  /// Everything under way ends with kUnavailable, soon.
+  /// close().
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -100,6 +100,10 @@ class HttpClient {
   void upgrade(HttpRequest request, Millis timeout, OnUpgraded done);
   std::shared_ptr<Stream> stream(HttpRequest request, OnHead on_head, OnData on_data, OnEnd on_end);
   std::shared_ptr<Stream> stream(HttpRequest request, PacedStream paced);
+
+  /// Everything under way ends with kUnavailable, soon, and so does what is sent from then on. For a client that its
+  /// own callbacks hold. Threads: any.
+  void close();
 
   /// "https://10.0.0.1:6443", as it stands in front of every error's message.
   const std::string& name() const;

@@ -384,6 +384,24 @@ TEST_F(HttpClientTest, DestroyedClientEndsEverythingUnderWay) {
   EXPECT_FALSE(end.get()->has_value());
 }
 
+TEST_F(HttpClientTest, OnceClosedEndsWhatHoldsIt) {
+  const auto server = serve([](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) {
+    writer->on_close([writer] {});  // kept, never answered
+  });
+  std::shared_ptr<HttpClient> client = client_for(tls_target(*server));
+  Awaited<std::string> under_way, late;
+  client->request(get("/"), Millis{3'600'000},
+                  [&, kept = client](const Result<HttpResponse>& answer) { under_way.set(answer.error().message); });
+  EXPECT_TRUE(eventually([&] { return server->stats().in_flight == 1; }));
+  client->close();
+  client->close();
+  EXPECT_THAT(under_way.get().value_or(""), HasSubstr("the client has been closed"));
+  client->request(get("/"), Millis{3'600'000},
+                  [&](const Result<HttpResponse>& answer) { late.set(answer.error().message); });
+  EXPECT_THAT(late.get().value_or(""), HasSubstr("the client has been closed"));
+  EXPECT_TRUE(eventually([&] { return client.use_count() == 1; }));
+}
+
 TEST_F(HttpClientTest, NothingCallsBackOnceItsThreadsHaveStopped) {
   const auto server = serve([](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) {
     writer->on_close([writer] {});  // kept, never answered

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -22,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "services/runtime/folder_watch.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
@@ -111,7 +111,7 @@ struct FileElection::Impl {
   int64_t announced_heartbeats = 0;  // in the file that announces them
   std::map<std::string, Candidate> others;
   bool closing = false;
-  std::condition_variable wake;
+  std::unique_ptr<FolderWatch> arrivals;                       // of other processes
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
   std::thread thread;
   int announced = -1;
@@ -119,6 +119,7 @@ struct FileElection::Impl {
   explicit Impl(Options given) : options{std::move(given)} {
     std::error_code failed;
     std::filesystem::create_directories(processes(), failed);  // a failure shows when the first lease is opened
+    arrivals = std::make_unique<FolderWatch>(processes());
     announce();
   }
 
@@ -296,25 +297,32 @@ struct FileElection::Impl {
   }
 
   /// Heartbeats are for others. A process that is alone leaves most of them out, as they are writes to a disk: the
-  /// first look at another one resumes them, long before that one loses its patience. After a pause of the process
-  /// others may have come and gone.
+  /// first look at another one resumes them, long before that one loses its patience. It looks when another one
+  /// arrives, and else more seldom, but often enough for that one's patience in case that the kernel did not report it.
+  /// After a pause of the process others may have come and gone.
   void run() {
-    const std::chrono::milliseconds pause{options.poll_every.value};
+    const std::chrono::milliseconds usual{options.poll_every.value};
+    const auto alone_for = usual * std::max(options.patience * 3 / 5, 1);
+    std::chrono::milliseconds pause = usual;
     auto last = std::chrono::steady_clock::now();
     int looks = 0;
     std::unique_lock lock{mutex};
     while (!closing) {
       const auto now = std::chrono::steady_clock::now();
-      const bool paused = now - std::exchange(last, now) > pause * options.patience / 2;
+      const bool paused = now - std::exchange(last, now) > pause + usual * (options.patience / 2);
       const bool leads_all = std::ranges::all_of(leases, [](const auto& lease) { return lease->leading; });
-      if (paused || !leads_all || !alone() || ++looks % kLooksAlone == 0) {
+      const bool at_rest = leads_all && alone();
+      if (paused || !at_rest || ++looks % kLooksAlone == 0) {
         for (const auto& lease : leases) look(*lease);
         if (!roles.empty()) {
           renew_announcement();
           look_for_others();
         }
       }
-      wake.wait_for(lock, pause, [this] { return closing; });
+      pause = at_rest && arrivals->watches() ? alone_for : usual;
+      lock.unlock();
+      arrivals->wait(pause);
+      lock.lock();
     }
   }
 
@@ -323,7 +331,7 @@ struct FileElection::Impl {
       const std::lock_guard lock{mutex};
       closing = true;
     }
-    wake.notify_all();
+    arrivals->wake();
     if (thread.joinable()) thread.join();
     for (const auto& lease : leases) let_go(*lease);
     leases.clear();
@@ -349,6 +357,7 @@ void FileElection::campaign(const std::string& service, std::function<void(bool 
   const std::lock_guard lock{impl_->mutex};
   impl_->leases.push_back(lease);
   impl_->look(*lease);
+  if (!lease->leading) impl_->arrivals->wake();  // it looks again soon
 }
 
 void FileElection::withdraw(const std::string& service) {

@@ -15,6 +15,8 @@ namespace {
 
 constexpr Millis kLongestTimer{1'000};
 constexpr Millis kLookAtSlotsEvery{100};
+/// Of a process that is alone and acts for all slots: another one waits so much longer for its share.
+constexpr Millis kLookAtSlotsAloneEvery{500};
 constexpr int kLooksBeforeLeaving = 3;
 constexpr int kLooksForSteps = 20;
 
@@ -139,10 +141,14 @@ void Roles::divide(RunningRole& role) {
 
 void Roles::look_at_slots() {
   if (!looking_at_slots_) return;
+  bool alone = true;
   for (const auto& role : roles_) {
-    if (role->divided()) share_slots(*role);
+    if (!role->divided()) continue;
+    share_slots(*role);
+    alone = alone && role->candidates.size() == 1 &&
+            std::ranges::all_of(role->parts, [](const auto& part) { return part->phase == Part::Phase::kActing; });
   }
-  options_.executor->post_after(kLookAtSlotsEvery, [this, alive = alive_] {
+  options_.executor->post_after(alone ? kLookAtSlotsAloneEvery : kLookAtSlotsEvery, [this, alive = alive_] {
     if (*alive) look_at_slots();
   });
 }

@@ -17,6 +17,7 @@ namespace {
 
 const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
 constexpr size_t kStreams = 4'096;
+constexpr size_t kShownLog = 8'192;
 
 ClientTarget target_in(const std::string& kubeconfig) {
   return or_exit(context_of(or_exit(read_kubeconfig({kubeconfig})))).target;
@@ -152,7 +153,12 @@ size_t ScaledFleet::answered() {
 
 void ScaledFleet::end() {
   client_ = nullptr;
-  if (plane_->terminate() != 0) give_up("the control plane did not end as it should");
+  const int code = plane_->terminate();
+  if (code == 0) return;
+  const std::string log = e2e::read_file(plane_->log());
+  give_up("the control plane did not end as it should: " +
+          (code < 0 ? std::string{"it had to be killed"} : "exit code " + std::to_string(code)) + ". The end of " +
+          plane_->log() + ":\n" + log.substr(log.size() - std::min(log.size(), kShownLog)));
 }
 
 void ScaledFleet::start_again() { serve(plane_name_); }

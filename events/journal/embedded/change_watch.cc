@@ -17,7 +17,8 @@
 namespace shiplog::embedded {
 namespace {
 
-constexpr int kFallbackMillis = 250;           // in addition to inotify
+constexpr int kFallbackMillis = 1'000;         // in addition to inotify, for a writer that dies before it announces
+constexpr int kNotPresentMillis = 250;         // writers do not see that it watches, and need not announce
 constexpr off_t kLockedByte = off_t{1} << 20;  // far behind what the file contains
 constexpr int kNoInotifyMillis = 10;           // without inotify: the limit of inotify instances may be reached
 
@@ -76,7 +77,8 @@ bool ChangeWatch::others_watch() const {
 bool ChangeWatch::wait() {
   be_present();
   std::array<pollfd, 2> waiting = {pollfd{stop_, POLLIN, 0}, pollfd{inotify_, POLLIN, 0}};
-  ::poll(waiting.data(), waiting.size(), inotify_ >= 0 ? kFallbackMillis : kNoInotifyMillis);  // ignores -1
+  const int longest = inotify_ < 0 ? kNoInotifyMillis : lock_ < 0 ? kNotPresentMillis : kFallbackMillis;
+  ::poll(waiting.data(), waiting.size(), longest);  // ignores -1
   if ((waiting[0].revents & POLLIN) != 0) return false;
   if ((waiting[1].revents & POLLIN) != 0) {
     std::array<char, 4096> events;

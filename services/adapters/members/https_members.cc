@@ -200,9 +200,18 @@ HttpsMembers::HttpsMembers(Options options)
       total_{std::make_shared<ByteBudget>(kTotalBudget)},
       answers_{std::make_shared<Answers>()} {}
 
-HttpsMembers::~HttpsMembers() { *alive_ = false; }
+HttpsMembers::~HttpsMembers() { close(); }
+
+void HttpsMembers::close() {
+  closed_ = true;
+  *alive_ = false;
+  for (const auto& [cluster, member] : members_) {
+    if (member.client) member.client->close();
+  }
+}
 
 Result<std::shared_ptr<HttpClient>> HttpsMembers::client_for(const std::string& cluster) {
+  if (closed_) return Error{ErrorCode::kUnavailable, "cluster " + cluster + ": this process is stopping"};
   const State& state = *options_.state;
   const Cluster* view = state.cluster(cluster);
   if (view == nullptr) return Error{ErrorCode::kNotFound, "there is no cluster " + cluster};

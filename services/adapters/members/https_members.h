@@ -37,6 +37,10 @@ class HttpsMembers final : public Members {
   explicit HttpsMembers(Options options);
   ~HttpsMembers() override;
 
+  /// Requests and watches under way end soon, without an answer to requests; none can begin. Their callbacks hold
+  /// clients, and these the network threads, which may be stopped after this. On the executor.
+  void close();
+
   void request(const std::string& cluster, MemberRequest request,
                std::function<void(Result<MemberResponse>)> done) override;
   std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
@@ -74,6 +78,7 @@ class HttpsMembers final : public Members {
   const std::shared_ptr<ByteBudget> total_;
   std::vector<std::shared_ptr<Exchange>> patient_;  // to be sent soon
   const std::shared_ptr<Answers> answers_;          // to those
+  bool closed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

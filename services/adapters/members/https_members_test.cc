@@ -31,11 +31,12 @@ void register_member(History& history, const std::string& url) {
   history.object({type::kNamespace, "", "karmada-cluster"}, "{}");
 }
 
-std::unique_ptr<HttpsMembers> make_members(const History& history, ThreadLoop& loop, SystemRandom& random) {
+std::unique_ptr<HttpsMembers> make_members(const History& history, ThreadLoop& loop, SystemRandom& random,
+                                           std::shared_ptr<IoThreads> io = std::make_shared<IoThreads>(1)) {
   return std::make_unique<HttpsMembers>(HttpsMembers::Options{.state = &history.state(),
                                                               .executor = &loop,
                                                               .random = &random,
-                                                              .io = std::make_shared<IoThreads>(1),
+                                                              .io = std::move(io),
                                                               .open = {},
                                                               .user_agent = "test",
                                                               .denied_networks = nullptr,
@@ -124,6 +125,35 @@ TEST_F(MembersOverHttps, ARefusalOfThePresentCredentialsIsTheAnswer_1_14_13) {
 TEST_F(MembersOverHttps, WhatWasCarriedOutWithTheOldOnesIsNotRepeated_1_14_13) {
   EXPECT_EQ(status_while([this] { write_token("new"); }), 200);
   EXPECT_EQ(tokens.size(), 1U);
+}
+
+TEST_F(MembersOverHttps, OnceClosedNothingHoldsTheNetworkThreads) {
+  auto io = std::make_shared<IoThreads>(1);
+  auto closed = make_members(history, loop, random, io);
+  int answers = 0;
+  std::unique_ptr<MemberWatch> watch;
+  loop.call([&] {
+    const Millis long_after_the_test{3'600'000};
+    closed->request("m1", {.method = "GET", .path = "/x", .body = {}, .timeout = long_after_the_test},
+                    [&](const Result<MemberResponse>&) { ++answers; });
+    watch = closed->watch(
+        "m1", "/y", [](const Value&) {}, [](const Result<void>&) {});
+  });
+  EXPECT_TRUE(arrived.get());
+  EXPECT_GT(io.use_count(), 2);
+  loop.call([&] {
+    watch.reset();
+    closed->close();
+    closed->request("m1", {.method = "GET", .path = "/x", .body = {}}, [&](const Result<MemberResponse>& response) {
+      EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+      ++answers;
+    });
+  });
+  loop.call([&] { closed.reset(); });
+  EXPECT_TRUE(testing::eventually([&] { return io.use_count() == 1; }));
+  loop.call([] {});
+  EXPECT_EQ(answers, 1) << "what was under way is not answered";
+  release();
 }
 
 /// The document of a server, as it is now.

@@ -152,6 +152,9 @@ void MemberClients::put_secret(const ObjectKey& key, const Value& secret) {
 
 void MemberClients::clear() {
   const std::lock_guard lock{mutex_};
+  for (const auto& [name, member] : members_) {
+    if (member.client != nullptr) member.client->close();
+  }
   members_.clear();
   options_.io.reset();
 }

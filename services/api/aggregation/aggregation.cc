@@ -272,6 +272,10 @@ Aggregation::~Aggregation() { stop(); }
 void Aggregation::stop() {
   impl_->stopped = true;
   if (impl_->readers != nullptr) impl_->readers->stop();
+  for (const auto& [name, entry] : impl_->entries) {
+    if (entry.client != nullptr) entry.client->close();
+  }
+  if (impl_->io != nullptr) impl_->io->stop();  // probes under way hold their clients, and these the threads
 }
 
 void Aggregation::load(const State& state) {

@@ -32,7 +32,17 @@ Webhooks::Webhooks()
     : ordered_mutating_{std::make_shared<const std::vector<AdmissionWebhook>>()},
       ordered_validating_{ordered_mutating_} {}
 
-Webhooks::~Webhooks() = default;
+Webhooks::~Webhooks() { stop(); }
+
+void Webhooks::stop() {
+  std::shared_ptr<IoThreads> io;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& [address, client] : clients_) client->close();
+    io = io_;
+  }
+  if (io) io->stop();  // calls under way hold their clients, and these the threads
+}
 
 void Webhooks::load(const State& state) {
   const std::lock_guard lock{mutex_};

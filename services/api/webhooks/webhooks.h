@@ -41,6 +41,9 @@ class Webhooks final : public Observer {
   void call(const WebhookEndpoint& endpoint, const Value& body, int64_t timeout_seconds, HttpHeaders headers,
             std::function<void(Result<Value>)> done);
 
+  /// Calls under way end; none is `done` after it has returned. For when no more are made.
+  void stop();
+
  private:
   using Configurations =
       std::map<std::string, std::vector<AdmissionWebhook>>;  // by the name of the object: the order of calls

@@ -137,11 +137,15 @@ class ControlPlane {
     loop_.call([this] {
       if (roles_) roles_->stop();
       if (aggregation_) aggregation_->stop();
+      if (members_) members_->close();
     });
     feed_publisher_.reset();
     proxied_members_.clear();
     tunnels_.reset();
-    proxy_io_.reset();
+    // What is under way holds its client, and clients these threads: they could outlive the loop, and even main().
+    member_io_->stop();
+    if (proxy_io_) proxy_io_->stop();
+    webhooks_.stop();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
   }
@@ -401,7 +405,7 @@ class ControlPlane {
         HttpsMembers::Options{.state = &record_->replica().state(),
                               .executor = &loop_,
                               .random = &random_,
-                              .io = std::make_shared<IoThreads>(1),
+                              .io = member_io_,
                               .open = [this](Value value) { return open_sealed(std::move(value)); },
                               .user_agent = kUserAgent,
                               .denied_networks = options_.denied_networks});
@@ -490,9 +494,7 @@ class ControlPlane {
   }
 
   Result<void> start_api(const std::string& keys) {
-    const HostPort& listen = listen_;
-    const Identity& identity = identity_;
-    SHIPLOG_TRY(api::ApiServer::Options api, api_wiring_.api_options(options_.common, listen, identity));
+    SHIPLOG_TRY(api::ApiServer::Options api, api_wiring_.api_options(options_.common, listen_, identity_));
     api.aggregation = aggregation_.get();
     SHIPLOG_TRY(auditor_, make_auditor(options_.audit, loop_, random_));
     api.auditor = auditor_.get();
@@ -516,7 +518,7 @@ class ControlPlane {
     api.requests = [this](const api::RequestContextPtr& context) { return requests_->serve(context); };
     SHIPLOG_TRY(api_, api::ApiServer::start(std::move(api)));
     std::string url = api_->url();
-    if (listen.host == "0.0.0.0" || listen.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
+    if (listen_.host == "0.0.0.0" || listen_.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
     log::info("api.listening", {log::kv("url", url)});
     ready_ = [this, url] {
       if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity_); !written) {
@@ -532,8 +534,7 @@ class ControlPlane {
     figures.identity = election_->identity();
     figures.version = SHIPLOG_VERSION;
     figures.journal = journal_file_.empty() ? "kafka" : "sqlite";
-    if (journal_file_.empty()) return figures;
-    figures.journal_bytes = bytes_of_journal(journal_file_);
+    if (!journal_file_.empty()) figures.journal_bytes = bytes_of_journal(journal_file_);
     return figures;
   }
 
@@ -556,6 +557,7 @@ class ControlPlane {
   std::unique_ptr<JournalStack> record_, ephemera_;
   std::unique_ptr<Upkeep> upkeep_;
   std::unique_ptr<Recorder> recorder_;
+  const std::shared_ptr<IoThreads> member_io_ = std::make_shared<IoThreads>(1);
   std::unique_ptr<HttpsMembers> members_;
   std::unique_ptr<MemberTunnels> tunnels_;  ///< of the process that serves the API
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
@@ -583,15 +585,15 @@ class ControlPlane {
 }  // namespace
 
 int serve(const ServeOptions& options) {
-  ControlPlane plane{options};
-  if (auto started = plane.start(); !started) {
+  std::optional<ControlPlane> plane{std::in_place, options};
+  if (auto started = plane->start(); !started) {
     std::fprintf(stderr, "shiplogd: %s\n", started.error().message.c_str());
     return 1;
   }
   wait_for_stop();
   log::info("process.stopping", {});
   const StopDeadline deadline{Millis{2 * kStopDeadline.value}};
-  plane.stop();
+  plane.reset();
   return stopped_by_failure() ? 1 : 0;
 }
 
