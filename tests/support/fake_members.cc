@@ -547,4 +547,30 @@ std::unique_ptr<MemberWatch> FakeMembers::watch(const std::string& cluster, std:
   return handle;
 }
 
+namespace {
+
+Value only(const std::vector<ObjectParts>& parts, const Value& value) {
+  if (parts.empty() || (!value.is_object() && !value.is_array())) return value;
+  Value kept = value.is_array() ? Value::array() : Value::object();
+  for (const Value& item : value.items()) kept.push_back(only(parts, item));
+  for (const ObjectParts& part : parts) {
+    if (value.contains(part.name)) kept.set(part.name, only(part.parts, value[part.name]));
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::unique_ptr<MemberWatch> FakeMembers::watch_parts(const std::string& cluster, std::string path,
+                                                      const ObjectParts& parts,
+                                                      std::function<void(const Value&)> on_event,
+                                                      std::function<void(Result<void>)> on_end) {
+  return watch(
+      cluster, std::move(path),
+      [parts, on_event = std::move(on_event)](const Value& event) {
+        on_event(Value::object({{"type", event["type"]}, {"object", only(parts.parts, event["object"])}}));
+      },
+      std::move(on_end));
+}
+
 }  // namespace shiplog::testing

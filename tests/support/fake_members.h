@@ -128,6 +128,9 @@ class FakeMembers final : public Members {
   std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
                                      std::function<void(const Value&)> on_event,
                                      std::function<void(Result<void>)> on_end) override;
+  std::unique_ptr<MemberWatch> watch_parts(const std::string& cluster, std::string path, const ObjectParts& parts,
+                                           std::function<void(const Value&)> on_event,
+                                           std::function<void(Result<void>)> on_end) override;
 
  private:
   Schedule schedule_;

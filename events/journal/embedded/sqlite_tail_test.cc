@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "events/journal/embedded/change_watch.h"
@@ -128,6 +129,69 @@ TEST_F(SqliteTailTest, EveryTailReadsEverything) {
     for (DirectReader* one : {&first, &second, &third}) one->wait_for(static_cast<size_t>(i) + 1);
   }
   for (DirectReader* one : {&first, &second, &third}) one->wait_for(100);
+}
+
+/// What has been trimmed is not in the file any more.
+std::vector<std::string> read(Journal::Tail& tail, size_t most) {
+  std::vector<std::string> bytes;
+  const auto records = tail.next(most, Millis{0});
+  if (!records) return {"error: " + records.error().message};
+  for (const JournalRecord& record : records.value()) bytes.push_back(record.bytes);
+  return bytes;
+}
+
+TEST_F(SqliteTailTest, WhatThisProcessHasJustCommittedIsNotReadAgain) {
+  const auto journal = open();
+  const auto first = std::move(journal->tail(Offset{}).value());
+  first->pass_directly([](std::vector<JournalRecord>&) { return false; });
+  const auto reader = std::move(journal->tail(Offset{}).value());
+  for (const char* bytes : {"a", "b", "c"}) store(*journal, bytes);
+  ASSERT_TRUE(journal->trim(Offset{3}).has_value());
+  EXPECT_EQ(read(*first, 2), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(read(*first, 2), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(read(*first, 2), std::vector<std::string>{});
+  EXPECT_THAT(read(*reader, 2).at(0), testing::StartsWith("error: ")) << "it takes nothing directly";
+}
+
+TEST_F(SqliteTailTest, OfSeveralTailsEachFindsWhatWasJustCommitted) {
+  const auto journal = open();
+  const auto first = std::move(journal->tail(Offset{}).value());
+  const auto second = std::move(journal->tail(Offset{}).value());
+  for (const auto* tail : {&first, &second}) (*tail)->pass_directly([](std::vector<JournalRecord>&) { return false; });
+  for (const char* bytes : {"a", "b", "c"}) store(*journal, bytes);
+  ASSERT_TRUE(journal->trim(Offset{3}).has_value());
+  EXPECT_EQ(read(*first, 10), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(read(*second, 1), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(read(*second, 10), (std::vector<std::string>{"b", "c"}));
+}
+
+TEST_F(SqliteTailTest, ATailThatIsFarBehindReadsTheFileAndThenWhatWasJustCommitted) {
+  const auto journal = open();
+  const auto tail = std::move(journal->tail(Offset{}).value());
+  tail->pass_directly([](std::vector<JournalRecord>&) { return false; });
+  const std::string large(100'000, 'x');
+  for (int i = 0; i < 100; ++i) store(*journal, std::to_string(i) + large);
+  for (int i = 0; i < 100; i += 3) {
+    const auto bytes = read(*tail, 3);
+    ASSERT_EQ(bytes.size(), i == 99 ? 1U : 3U);
+    for (size_t at = 0; at < bytes.size(); ++at) ASSERT_EQ(bytes[at], std::to_string(i + static_cast<int>(at)) + large);
+  }
+  EXPECT_EQ(read(*tail, 3), std::vector<std::string>{});
+}
+
+TEST_F(SqliteTailTest, WhatAnotherJournalHasWrittenInBetweenIsReadInItsPlace) {
+  const auto journal = open();
+  const auto other = open();
+  const auto tail = std::move(journal->tail(Offset{}).value());
+  tail->pass_directly([](std::vector<JournalRecord>&) { return false; });
+  store(*journal, "a");
+  store(*other, "b");
+  store(*journal, "c");
+  std::vector<std::string> all;
+  while (all.size() < 3) {
+    for (std::string& bytes : read(*tail, 10)) all.push_back(std::move(bytes));
+  }
+  EXPECT_EQ(all, (std::vector<std::string>{"a", "b", "c"}));
 }
 
 TEST_F(SqliteTailTest, RecordsOfTwoJournalsComeInTheirOrder) {

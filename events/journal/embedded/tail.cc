@@ -10,6 +10,8 @@ namespace {
 
 /// With more than these at once there is enough to do for a thread of its own: it decodes while the next are written.
 constexpr size_t kMostPassedDirectly = 16;
+/// A tail that is further behind reads the file.
+constexpr size_t kMostRecentBytes = size_t{2} << 20;
 
 }  // namespace
 
@@ -29,17 +31,60 @@ void Published::publish(int64_t first, std::vector<std::string*>& committed) {
     const std::lock_guard lock(mutex);
     if (first + count <= next) return;
     next = first + count;
-    const auto waits = [&](const SqliteTail* tail) { return tail->waits_for(first); };
-    const auto found = std::ranges::find_if(direct, waits);
-    if (found != direct.end() && committed.size() <= kMostPassedDirectly) {
-      std::vector<JournalRecord> records;
+    std::vector<JournalRecord> records;
+    if (!direct.empty()) {
+      records.reserve(committed.size());
       for (int64_t at = 0; at < count; ++at) {
         records.push_back({Offset{first + at}, std::move(*committed[static_cast<size_t>(at)])});
       }
-      all_served = (*found)->take(records) && waiting == 1;
     }
+    const auto waits = [&](const SqliteTail* tail) { return tail->waits_for(first); };
+    const auto found = std::ranges::find_if(direct, waits);
+    const bool taken = found != direct.end() && committed.size() <= kMostPassedDirectly && (*found)->take(records);
+    taken ? drop_recent(recent.size()) : keep_recent(first, std::move(records));
+    all_served = taken && waiting == 1;
   }
   if (!all_served) changed.notify_all();
+}
+
+void Published::keep_recent(int64_t first, std::vector<JournalRecord> records) {
+  // Another process has written in between.
+  if (first != recent_first + static_cast<int64_t>(recent.size())) drop_recent(recent.size());
+  if (recent.empty()) recent_first = first;
+  for (JournalRecord& record : records) {
+    recent_bytes += record.bytes.size();
+    recent.push_back(std::move(record.bytes));
+  }
+  while (recent_bytes > kMostRecentBytes) drop_recent(1);
+}
+
+void Published::drop_recent(size_t count) {
+  for (; count > 0; --count) {
+    recent_bytes -= recent.front().size();
+    recent.pop_front();
+    ++recent_first;
+  }
+}
+
+std::vector<JournalRecord> Published::take_recent(int64_t from, size_t most) {
+  std::vector<JournalRecord> records;
+  const int64_t end = recent_first + static_cast<int64_t>(recent.size());
+  if (from < recent_first || from >= end) return records;
+  const auto count = static_cast<int64_t>(std::min(most, static_cast<size_t>(end - from)));
+  records.reserve(static_cast<size_t>(count));
+  const bool alone = direct.size() == 1;
+  if (alone) drop_recent(static_cast<size_t>(from - recent_first));
+  for (int64_t at = from; at < from + count; ++at) {
+    if (alone) {
+      recent_bytes -= recent.front().size();
+      records.push_back({Offset{at}, std::move(recent.front())});
+      recent.pop_front();
+      ++recent_first;
+    } else {
+      records.push_back({Offset{at}, recent[static_cast<size_t>(at - recent_first)]});
+    }
+  }
+  return records;
 }
 
 void Published::close() {
@@ -53,6 +98,7 @@ void Published::close() {
 SqliteTail::~SqliteTail() {
   const std::lock_guard lock(published_->mutex);
   std::erase(published_->direct, this);
+  if (published_->direct.empty()) published_->drop_recent(published_->recent.size());
 }
 
 void SqliteTail::pass_directly(std::function<bool(std::vector<JournalRecord>&)> take) {
@@ -76,6 +122,11 @@ Result<std::vector<JournalRecord>> SqliteTail::next(size_t max_records, Millis t
     {
       const std::lock_guard lock(published_->mutex);
       if (stopped_) return records;
+      if (take_) records = published_->take_recent(position_, max_records);
+    }
+    if (!records.empty()) {
+      position_ = records.back().offset.value + 1;
+      return records;
     }
     SHIPLOG_TRY(records, reader_.read(position_, max_records));
     if (!records.empty()) {

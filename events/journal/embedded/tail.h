@@ -1,6 +1,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -21,11 +24,23 @@ struct Published {
   bool closed = false;
   std::vector<SqliteTail*> direct;  ///< those that take records directly
   int waiting = 0;                  ///< tails in next()
+  /// What this process has committed last, and no tail took directly: those that take records directly find it here,
+  /// so that it is not read, and decompressed, again.
+  std::deque<std::string> recent;
+  int64_t recent_first = 0;  ///< the offset of the first of these
+  size_t recent_bytes = 0;
 
   void publish(int64_t up_to);
   /// The same for what this process has just committed. Takes the bytes, if a tail waits for just these.
   void publish(int64_t first, std::vector<std::string*>& committed);
   void close();
+  /// Moves up to `most` recent records from this offset on, and drops what is before. The caller holds the lock.
+  std::vector<JournalRecord> take_recent(int64_t from, size_t most);
+  /// Drops the first of them. The caller holds the lock.
+  void drop_recent(size_t count);
+
+ private:
+  void keep_recent(int64_t first, std::vector<JournalRecord> records);
 };
 
 class SqliteTail final : public Journal::Tail {

@@ -33,24 +33,6 @@ constexpr size_t kMostLine = kMostObjectBytes + 4096;
 constexpr size_t kMostAhead = size_t{16} << 20U;
 constexpr Millis kLogEvery{10'000};
 
-/// At least the number of values in the JSON text: one before each comma and bracket outside of strings, and one more.
-size_t values_in(std::string_view text) {
-  size_t values = 1;
-  bool in_string = false;
-  for (size_t position = 0; position < text.size(); ++position) {
-    const char c = text[position];
-    if (in_string) {
-      if (c == '\\') ++position;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == ',' || c == '[' || c == '{') {
-      ++values;
-    }
-  }
-  return values;
-}
-
 /// A request to a member has ended, with this HTTP status or, 0, without an answer.
 void count_request(const std::string& cluster, const std::string& host, const std::string& method, int status,
                    double seconds) {
@@ -136,6 +118,7 @@ class HttpsMembers::Watch final : public MemberWatch {
     std::string trimmed;    // network thread only: a line without what is left out
     bool exceeded = false;  // network thread only
     bool leaves_out_managed_fields = false;
+    std::optional<ObjectParts> parts;  // nothing else of the objects is read
     int status = 0;
   };
 
@@ -154,7 +137,11 @@ class HttpsMembers::Watch final : public MemberWatch {
     for (size_t end = shared->rest.find('\n'); end != std::string::npos; end = shared->rest.find('\n', begin)) {
       auto line = std::string_view{shared->rest}.substr(begin, end - begin);
       if (line.size() > kMostLine) return too_long();
-      if (shared->leaves_out_managed_fields) line = without_managed_fields(line, shared->trimmed);
+      if (shared->parts) {
+        line = with_parts(line, *shared->parts, shared->trimmed);
+      } else if (shared->leaves_out_managed_fields) {
+        line = without_managed_fields(line, shared->trimmed);
+      }
       auto event = parse_within(line, leases->first);
       if (!event && event.error().code == ErrorCode::kTooLarge) return event.error();
       if (!leases->second.grow(line.size() + kBytesPerValue)) {
@@ -421,11 +408,26 @@ std::optional<Excess> HttpsMembers::excess(const std::string& cluster) const {
 std::unique_ptr<MemberWatch> HttpsMembers::watch(const std::string& cluster, std::string path,
                                                  std::function<void(const Value&)> on_event,
                                                  std::function<void(Result<void>)> on_end) {
+  return start_watch(cluster, path, std::nullopt, std::move(on_event), std::move(on_end));
+}
+
+std::unique_ptr<MemberWatch> HttpsMembers::watch_parts(const std::string& cluster, std::string path,
+                                                       const ObjectParts& parts,
+                                                       std::function<void(const Value&)> on_event,
+                                                       std::function<void(Result<void>)> on_end) {
+  return start_watch(cluster, path, parts, std::move(on_event), std::move(on_end));
+}
+
+std::unique_ptr<MemberWatch> HttpsMembers::start_watch(const std::string& cluster, const std::string& path,
+                                                       std::optional<ObjectParts> parts,
+                                                       std::function<void(const Value&)> on_event,
+                                                       std::function<void(Result<void>)> on_end) {
   auto shared = std::make_shared<Watch::Shared>();
   shared->executor = options_.executor;
   shared->on_event = std::move(on_event);
   shared->on_end = std::move(on_end);
   shared->leaves_out_managed_fields = options_.watches_leave_out_managed_fields;
+  shared->parts = std::move(parts);
   auto watch = std::make_unique<Watch>(shared);
   auto client = client_for(cluster);
   if (!client) {

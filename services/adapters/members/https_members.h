@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ class HttpsMembers final : public Members {
   std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
                                      std::function<void(const Value&)> on_event,
                                      std::function<void(Result<void>)> on_end) override;
+  std::unique_ptr<MemberWatch> watch_parts(const std::string& cluster, std::string path, const ObjectParts& parts,
+                                           std::function<void(const Value&)> on_event,
+                                           std::function<void(Result<void>)> on_end) override;
   std::optional<Excess> excess(const std::string& cluster) const override;
   /// How often members exceeded a size limit. Threads: any.
   uint64_t excesses() const { return excesses_.load(std::memory_order_relaxed); }
@@ -67,6 +71,9 @@ class HttpsMembers final : public Members {
   /// with the present ones (1.14.13).
   OnMemberResponse sent_again_if_rotated(const std::string& cluster, MemberRequest request,
                                          std::shared_ptr<HttpClient> used, OnMemberResponse done);
+  std::unique_ptr<MemberWatch> start_watch(const std::string& cluster, const std::string& path,
+                                           std::optional<ObjectParts> parts, std::function<void(const Value&)> on_event,
+                                           std::function<void(Result<void>)> on_end);
   void exceeded(const std::string& cluster, const std::string& what);
   Result<std::shared_ptr<HttpClient>> client_for(const std::string& cluster);
 

@@ -247,6 +247,28 @@ TEST_F(KnownDocuments, OfWhichNoneIsWantedAreAlwaysRead) {
   EXPECT_EQ(read(std::nullopt).body["a"], Value{1});
 }
 
+TEST_F(KnownDocuments, OfWatchedObjectsOnlyPartsAreReadIfNoMoreAreWanted) {
+  serve(R"({"type":"ADDED","object":{"metadata":{"name":"a","uid":"u"},"spec":{"x":1},"status":{"y":[{"z":1,"w":2}]}}})"
+        "\n"
+        R"({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}})"
+        "\n",
+        "");
+  const ObjectParts parts{{}, {{"metadata", {{"name", {}}}}, {"status", {{"y", {{"z", {}}}}}}}};
+  std::vector<Value> events;
+  Awaited<bool> ended;
+  std::unique_ptr<MemberWatch> watch;
+  loop.call([&] {
+    watch = members->watch_parts(
+        "m1", "/x", parts, [&](const Value& event) { events.push_back(event); },
+        [&](const Result<void>& end) { ended.set(end.has_value()); });
+  });
+  EXPECT_TRUE(ended.get().value_or(false));
+  loop.call([&] { watch.reset(); });
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(to_json(events[0]), R"({"object":{"metadata":{"name":"a"},"status":{"y":[{"z":1}]}},"type":"ADDED"})");
+  EXPECT_EQ(events[1]["object"]["metadata"]["resourceVersion"], Value{"7"}) << "with white space it is read as it is";
+}
+
 TEST_F(MembersOverHttps, OfWhatOnlyErrorsAreReadASuccessHasNoBody) {
   release();
   const auto body_of = [this](bool only_errors) {

@@ -71,6 +71,12 @@ struct MemberResponse {
   std::string message() const;
 };
 
+/// What is read of an object: of a member without parts of its own, all; of an array, the same of each element.
+struct ObjectParts {
+  std::string name = {};  ///< of the member; of the object itself there is none
+  std::vector<ObjectParts> parts = {};
+};
+
 /// A running watch; destroying it ends it without a further callback.
 class MemberWatch {
  public:
@@ -98,6 +104,14 @@ class Members {
   virtual std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
                                              std::function<void(const Value&)> on_event,
                                              std::function<void(Result<void>)> on_end) = 0;
+
+  /// The same for a caller that reads no more than `parts` of the objects: others may be missing in the events.
+  virtual std::unique_ptr<MemberWatch> watch_parts(const std::string& cluster, std::string path,
+                                                   const ObjectParts& /*parts*/,
+                                                   std::function<void(const Value&)> on_event,
+                                                   std::function<void(Result<void>)> on_end) {
+    return watch(cluster, std::move(path), std::move(on_event), std::move(on_end));
+  }
 };
 
 }  // namespace shiplog

@@ -46,6 +46,30 @@ void PageGate::leave() {
   enter(next);
 }
 
+namespace {
+
+ObjectParts part(std::string name, std::vector<ObjectParts> parts = {}) { return {std::move(name), std::move(parts)}; }
+
+/// What MemberTotals reads of nodes and pods, and take_event(): a small part of what they have.
+const ObjectParts& parts_of_nodes() {
+  static const ObjectParts parts =
+      part("", {part("metadata", {part("name"), part("resourceVersion")}),
+                part("status", {part("conditions", {part("type"), part("status")}), part("allocatable")})});
+  return parts;
+}
+
+const ObjectParts& parts_of_pods() {
+  static const ObjectParts container = part("", {part("resources", {part("requests")}), part("restartPolicy")});
+  static const ObjectParts parts =
+      part("", {part("metadata", {part("namespace"), part("name"), part("resourceVersion")}),
+                part("spec", {part("nodeName"), part("containers", container.parts),
+                              part("initContainers", container.parts), part("overhead")}),
+                part("status", {part("phase")})});
+  return parts;
+}
+
+}  // namespace
+
 MemberResources::MemberResources(Members& members, std::shared_ptr<PageGate> gate, std::string cluster)
     : members_{members}, gate_{std::move(gate)}, cluster_{std::move(cluster)} {
   const MemberTotals::Limits limits;
@@ -164,8 +188,9 @@ void MemberResources::begin_watch(Collection& collection, UtcMillis now) {
   collection.running = true;
   collection.heard_at = now;
   const uint64_t number = ++collection.watch_number;
-  collection.watch = members_.watch(
+  collection.watch = members_.watch_parts(
       cluster_, std::string{collection.path} + "?resourceVersion=" + collection.version,
+      collection.which == Which::kNodes ? parts_of_nodes() : parts_of_pods(),
       [weak = weak_from_this(), &collection, number](const Value& event) {
         const auto self = weak.lock();
         if (self != nullptr && collection.watch_number == number) self->take_event(collection, event);

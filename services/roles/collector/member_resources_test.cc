@@ -78,6 +78,29 @@ TEST_F(CollectorResources, AreListedOnceAndThenWatched) {
   EXPECT_EQ(lists("nodes"), 1U);
 }
 
+TEST_F(CollectorResources, OfPodsThatAreWatchedAllThatTheyRequestCounts) {
+  probe();
+  put_pod("a", "10");
+  const auto asks_for = [](const char* cpu, const char* restarts) {
+    return Value::object({{"name", "x"},
+                          {"image", "y"},
+                          {"restartPolicy", restarts},
+                          {"resources", Value::object({{"requests", Value::object({{"cpu", cpu}})},
+                                                       {"limits", Value::object({{"cpu", "99"}})}})}});
+  };
+  const Value spec = Value::object({{"nodeName", "n1"},
+                                    {"containers", Value::array({asks_for("1", ""), asks_for("2", "")})},
+                                    {"initContainers", Value::array({asks_for("4", "Always"), asks_for("30", "")})},
+                                    {"overhead", Value::object({{"cpu", "500m"}})}});
+  member().put({"pods", "default", "b"}, Value::object({{"spec", spec}}));
+  probe();
+  EXPECT_EQ(reported(), "44500m") << "10 of a; the larger of 1 + 2 + 4 and of 30 + 4, and the overhead, of b";
+  member().put({"pods", "default", "b"},
+               Value::object({{"spec", spec}, {"status", Value::object({{"phase", "Succeeded"}})}}));
+  probe();
+  EXPECT_EQ(reported(), "10");
+}
+
 TEST_F(CollectorResources, OfManyPagesAreListedCompletely) {
   stage.stop("collector");
   for (int number = 0; number < 600; ++number) put_pod("pod-" + std::to_string(number), "100m");

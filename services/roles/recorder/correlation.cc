@@ -1,5 +1,6 @@
 #include "services/roles/recorder/correlation.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,9 @@ std::string source_key(const EventDraft& draft) {
 bool EventCorrelation::combines(const Hash128& group, const EventDraft& draft, UtcMillis now) {
   Similar& similar = similar_.use(group, {});
   if (now - similar.last > limits_.similar_within) similar.messages.clear();
-  similar.messages.insert(siphash128(draft.message));
+  const Hash128 message = siphash128(draft.message);
+  const auto place = std::ranges::lower_bound(similar.messages, message);
+  if (place == similar.messages.end() || *place != message) similar.messages.insert(place, message);
   similar.last = now;
   if (similar.messages.size() < limits_.similar) return false;
   similar.messages.erase(similar.messages.begin());  // any: with the next message there are as many again

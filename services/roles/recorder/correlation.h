@@ -1,12 +1,10 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <optional>
-#include <set>
-#include <unordered_map>
-#include <utility>
+#include <vector>
 
 #include "events/base/hash.h"
 #include "events/base/time.h"
@@ -29,32 +27,82 @@ struct HashOfHash {
   size_t operator()(const Hash128& hash) const { return hash.lo; }
 };
 
-/// The values of the keys that were used last.
+/// The values of the keys that were used last. Each use touches as little memory as it can: of a busy fleet nearly
+/// every key is new, and takes the place of another that is not in the processor's caches any more.
 template <class T>
 class RecentValues {
  public:
-  explicit RecentValues(size_t most) : most_{most} { by_key_.reserve(most + 1); }
+  explicit RecentValues(size_t most) : most_{most}, places_(std::bit_ceil(2 * most), kNone) {}
 
   /// The value of the key, which is now the one that was used last; `made` if it had none. Valid until the next call.
   T& use(const Hash128& key, const T& made) {
-    if (const auto known = by_key_.find(key); known != by_key_.end()) {
-      values_.splice(values_.begin(), values_, known->second);
-      return values_.front().second;
+    size_t place = place_of(key);
+    uint32_t slot = places_[place];
+    if (slot != kNone) {
+      take_out(slot);
+    } else if (slots_.size() < most_) {
+      slot = static_cast<uint32_t>(slots_.size());
+      slots_.push_back({key, made, kNone, kNone});
+      places_[place] = slot;
+    } else {
+      slot = oldest_;
+      take_out(slot);
+      forget(slots_[slot].key);
+      place = place_of(key);  // what was behind the forgotten one may have moved
+      slots_[slot].key = key;
+      slots_[slot].value = made;
+      places_[place] = slot;
     }
-    values_.emplace_front(key, made);
-    by_key_.emplace(key, values_.begin());
-    if (values_.size() > most_) {
-      by_key_.erase(values_.back().first);
-      values_.pop_back();
-    }
-    return values_.front().second;
+    put_first(slot);
+    return slots_[slot].value;
   }
 
  private:
-  using Values = std::list<std::pair<Hash128, T>>;
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Slot {
+    Hash128 key;
+    T value;
+    uint32_t newer, older;
+  };
+
+  size_t next(size_t place) const { return (place + 1) & (places_.size() - 1); }
+  size_t wanted_place(const Hash128& key) const { return HashOfHash{}(key) & (places_.size() - 1); }
+  /// Where it is, or the free place that it would get.
+  size_t place_of(const Hash128& key) const {
+    size_t place = wanted_place(key);
+    while (places_[place] != kNone && slots_[places_[place]].key != key) place = next(place);
+    return place;
+  }
+
+  void forget(const Hash128& key) {
+    size_t free = place_of(key);
+    // What stands behind it must still be found from the place that it wants.
+    for (size_t place = next(free); places_[place] != kNone; place = next(place)) {
+      const size_t wanted = wanted_place(slots_[places_[place]].key);
+      const size_t mask = places_.size() - 1;
+      if (((place - wanted) & mask) < ((place - free) & mask)) continue;
+      places_[free] = places_[place];
+      free = place;
+    }
+    places_[free] = kNone;
+  }
+
+  void take_out(uint32_t slot) {
+    const Slot& at = slots_[slot];
+    (at.newer == kNone ? newest_ : slots_[at.newer].older) = at.older;
+    (at.older == kNone ? oldest_ : slots_[at.older].newer) = at.newer;
+  }
+  void put_first(uint32_t slot) {
+    slots_[slot].newer = kNone;
+    slots_[slot].older = newest_;
+    (newest_ == kNone ? oldest_ : slots_[newest_].newer) = slot;
+    newest_ = slot;
+  }
+
   size_t most_;
-  Values values_;  // the one that was used last is the first
-  std::unordered_map<Hash128, typename Values::iterator, HashOfHash> by_key_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> places_;  // of slots, by the hash of their key, or of the next free place
+  uint32_t newest_ = kNone, oldest_ = kNone;
 };
 
 /// What becomes of one Event.
@@ -82,7 +130,7 @@ class EventCorrelation {
 
  private:
   struct Similar {
-    std::set<Hash128> messages;
+    std::vector<Hash128> messages;  // a few, sorted
     UtcMillis last;
   };
   struct Filtered {

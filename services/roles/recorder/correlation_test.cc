@@ -1,9 +1,14 @@
 #include "services/roles/recorder/correlation.h"
 
+#include <algorithm>
+#include <list>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
+
+#include "events/base/random.h"
 
 namespace shiplog::recorder {
 namespace {
@@ -139,6 +144,28 @@ TEST_F(EventCorrelationTest, WhatWasNotSeenForLongestIsForgotten) {
   EXPECT_TRUE(correlate(draft("a", "three")));
   EXPECT_FALSE(correlate(draft("a", "one"))) << "seen later than two";
   EXPECT_TRUE(correlate(draft("a", "two"))) << "forgotten";
+}
+
+// Against a list in which each key is looked for. Keys that want the same places come and go.
+TEST(RecentValuesTest, AreThoseThatWereUsedLast) {
+  for (const size_t most : {1, 2, 7, 100}) {
+    RecentValues<int> values{most};
+    std::list<std::pair<Hash128, int>> expected;
+    SeededRandom random{most};
+    for (int step = 0; step < 20'000; ++step) {
+      const uint64_t number = random_below(random, 2 * most + 3);
+      const Hash128 key{random_below(random, 2) == 0 ? number : number % 5 + 250, number};
+      const auto known = std::ranges::find(expected, key, &std::pair<Hash128, int>::first);
+      if (known == expected.end()) {
+        expected.emplace_front(key, step);
+        if (expected.size() > most) expected.pop_back();
+      } else {
+        expected.splice(expected.begin(), expected, known);
+      }
+      ASSERT_EQ(values.use(key, step), expected.front().second) << "of " << most << ", step " << step;
+      if (random_below(random, 3) == 0) values.use(key, -1) = expected.front().second = -step;
+    }
+  }
 }
 
 }  // namespace
