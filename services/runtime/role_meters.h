@@ -37,6 +37,8 @@ class RoleMeters {
   double end_step(uint64_t step, StepResult result);
   /// The step does not count any more.
   void forget_step(uint64_t step);
+  /// Steps that have begun, and neither ended nor been forgotten.
+  size_t running() const { return running_.size(); }
 
  private:
   void publish();

@@ -353,7 +353,7 @@ void Roles::arm(Part& part) {
   if (part.phase != Part::Phase::kActing || part.pumping || part.leaving > 0) return;
   // Where routine has all the steps that it may have, the end of one is what its next key waits for.
   const UtcMillis now = options_.executor->now();
-  const auto steps = part.role.steps(now);
+  const auto steps = part.role.steps(now, options_.steps_under_way);
   const bool routine = RunningRole::may_begin_routine(steps, options_.steps_under_way);
   if (!routine) note_crowded(part.role);
   const auto due = part.queue.next_due(routine);
@@ -395,7 +395,7 @@ void Roles::pump(Part& part) {
   // A bounded number of steps at a time: other services, and folding, get their turn in between.
   for (int steps = 0; steps < 64 && goes_on(); ++steps) {
     const UtcMillis now = options_.executor->now();
-    const auto under_way = role.steps(now);
+    const auto under_way = role.steps(now, options_.steps_under_way);
     if (under_way.all >= options_.steps_under_way) break;  // arm() notes that this part waits
     auto taken = part.queue.take(now, RunningRole::may_begin_routine(under_way, options_.steps_under_way));
     if (!taken) break;

@@ -67,8 +67,11 @@ struct Roles::RunningRole {
   Part& part_of(const ObjectKey& key) {
     return divided() ? *parts[static_cast<size_t>(service->slot_of_key(key))] : *parts.front();
   }
-  /// Of all parts. Those of slow members do not count.
-  ReconcileQueue::Steps steps(UtcMillis now) const {
+  /// Of all parts. Those of slow members do not count. While even with them routine may begin, which is nearly always,
+  /// the parts are not gone through: then that sum, as if all were routine.
+  ReconcileQueue::Steps steps(UtcMillis now, size_t steps_under_way) const {
+    const size_t all = meters.running();
+    if (const ReconcileQueue::Steps most{all, all}; may_begin_routine(most, steps_under_way)) return most;
     ReconcileQueue::Steps sum;
     for (const auto& part : parts) sum += part->queue.counted(now);
     return sum;

@@ -136,10 +136,12 @@ TEST_F(MembersOverHttps, OnceClosedNothingHoldsTheNetworkThreads) {
     const Millis long_after_the_test{3'600'000};
     closed->request("m1", {.method = "GET", .path = "/x", .body = {}, .timeout = long_after_the_test},
                     [&](const Result<MemberResponse>&) { ++answers; });
+  });
+  EXPECT_TRUE(arrived.get()) << "the first one is held";
+  loop.call([&] {
     watch = closed->watch(
         "m1", "/y", [](const Value&) {}, [](const Result<void>&) {});
   });
-  EXPECT_TRUE(arrived.get());
   EXPECT_GT(io.use_count(), 2);
   loop.call([&] {
     watch.reset();
