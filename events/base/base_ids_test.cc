@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "events/base/ids.h"
+#include "events/base/key_table.h"
 #include "events/base/newest_ids.h"
 #include "events/base/random.h"
 #include "events/base/system.h"
@@ -144,6 +145,24 @@ TEST(NewestIds, AgreesWithASetWhateverTheIdsHaveInCommon) {
     }
     for (const EntryId& id : order) EXPECT_TRUE(newest.contains(id));
   }
+}
+
+// What KeyTable relies on: of a hash that may throw, the library keeps the results.
+TEST(KeyTableTest, TheHashOfAnEntryIsComputedOnce) {
+  static size_t computed = 0;
+  struct Counted {
+    size_t operator()(const ObjectKey& key) const {
+      ++computed;
+      return KeptHash{}(key);
+    }
+  };
+  std::unordered_map<ObjectKey, int, Counted> table;
+  for (int number = 0; number < 1000; ++number) table[{"configmaps", "default", std::to_string(number)}] = number;
+  EXPECT_EQ(computed, 1000U);
+  for (int number = 0; number < 2000; ++number) table.find({"configmaps", "default", std::to_string(number)});
+  EXPECT_EQ(computed, 3000U);
+  for (int number = 0; number < 1000; ++number) table.erase({"configmaps", "default", std::to_string(number)});
+  EXPECT_EQ(computed, 4000U);
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "events/base/ids.h"
+#include "events/base/key_table.h"
 #include "events/base/time.h"
 #include "events/state/state.h"
 
@@ -29,9 +29,9 @@ class AggregationPace {
     UtcMillis since;
   };
 
-  std::unordered_map<ObjectKey, UtcMillis> last_;
+  KeyTable<UtcMillis> last_;
   std::deque<std::pair<UtcMillis, ObjectKey>> in_order_;  // of last_, so that only the recent ones are kept
-  std::unordered_map<ObjectKey, Awaited> awaited_;
+  KeyTable<Awaited> awaited_;
 };
 
 /// There may be something to aggregate: the binding has Works, or reports what Works had.

@@ -9,11 +9,11 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "events/base/hash.h"
+#include "events/base/key_table.h"
 #include "events/slots.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -208,16 +208,16 @@ class MemberWatches {
   const bool in_member_;
   std::array<Slot, kSlots> slots_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
-  std::unordered_map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
-  std::set<std::string> evicting_;                      // permanent ids of the bindings with evictions
+  KeyTable<int64_t> generations_;   // that the pending reports are known to be of, by Work
+  std::set<std::string> evicting_;  // permanent ids of the bindings with evictions
   /// When the Work was seen to be applied first, for a generation.
   struct AppliedAt {
     int64_t generation = 0;
     uint64_t moment = 0;
   };
   uint64_t moments_ = 0;  // counts what is put in an order by it
-  std::unordered_map<ObjectKey, AppliedAt> applied_at_;
-  std::unordered_map<ObjectKey, std::map<size_t, Baseline>> baselines_;  // by Work, then by manifest
+  KeyTable<AppliedAt> applied_at_;
+  KeyTable<std::map<size_t, Baseline>> baselines_;  // by Work, then by manifest
   std::map<ManifestRef, Asking> asking_;
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes

@@ -38,7 +38,11 @@ std::string fitting(std::string message) {
 
 }  // namespace
 
-Recorder::Recorder(Options options) : options_{std::move(options)} { options_.record->add_observer(*this); }
+Recorder::Recorder(Options options) : options_{std::move(options)} {
+  // Most Events are new: with many buckets, that one is not among thousands is seen without looking at others.
+  waiting_.max_load_factor(0.25F);
+  options_.record->add_observer(*this);
+}
 
 void Recorder::begin() {
   recording_ = true;
