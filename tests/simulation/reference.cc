@@ -146,7 +146,10 @@ void Reference::check_gates(const Entry& entry) {
 void Reference::check_budget(const Entry& entry, UtcMillis now) {
   constexpr Millis kClocksDiffer{12'000};
   const std::vector<std::string>& words = state_.options().eviction_budget;
-  if (state_.fold_version() < 7) return;  // there is no budget
+  if (state_.fold_version() < 7) {  // there is no budget
+    without_budget_ = state_.revision();
+    return;
+  }
   if (budget_ != words) {
     budget_ = words;
     evictions_.clear();
@@ -159,6 +162,7 @@ void Reference::check_budget(const Entry& entry, UtcMillis now) {
   for (const Event& event : entry.events) {
     const auto* started = std::get_if<EvictionStarted>(&event);
     if (started == nullptr || started->producer != "TaintManager") continue;
+    if (entry.as_of <= without_budget_) continue;  // decided before there was one
     if (std::abs((entry.time - now).value) > kClocksDiffer.value) return evictions_.clear();
     evictions_.push_back(entry.time);
     const auto within = std::ranges::count_if(evictions_, [&](UtcMillis at) { return entry.time - at < kWindow; });
