@@ -77,7 +77,7 @@ class Reference {
   bool evictions_were_on_ = false;            // evictions have been switched on at some time
   std::map<std::string, uint64_t> epochs_;    // newest accepted, by service
   std::vector<UtcMillis> evictions_;          // for taints, since the budget is as it is
-  Revision without_budget_;  // the newest one at which the fleet had no budget for evictions
+  Revision without_budget_;                   // the newest one at which the fleet had no budget for evictions
   std::vector<std::string> budget_;           // as the words of the option
   std::map<std::string, ResourceList> used_;  // by namespace, as summed up here
   std::map<std::string, uint64_t> refusals_;
