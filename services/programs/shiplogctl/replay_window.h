@@ -17,7 +17,7 @@ namespace shiplog::ctl {
 /// late: a small window stays in the processor's cache. Few are appended later than the largest reaches.
 class ReplayWindow {
  public:
-  static constexpr size_t kFewestEntries = 512;
+  static constexpr size_t kFewestEntries = 256;
   static constexpr size_t kMostEntries = 8192;
   static constexpr size_t kBytes = size_t{64} << 20U;
 
