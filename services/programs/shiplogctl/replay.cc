@@ -271,7 +271,7 @@ Result<Replayed> replay(const std::function<Result<Records>()>& open, const Repl
         return decoded.error().context(where);
       }
     }
-    if (const ReplayRecord* const following = window.following()) state.expect(following->entry.id);
+    if (const EntryId* const following = window.following()) state.expect(*following);
     const Folded folded = fold(state, record->entry);
     count(folded, result);
     result.last = record->offset;

@@ -18,6 +18,7 @@ std::span<ReplayRecord> ReplayWindow::read() {
   entries_ += batch.size();
   for (const ReplayRecord& record : batch) {
     bytes_ += record.bytes;
+    ids_.push_back(record.entry.id);
     for (const Event& event : record.entry.events) {
       if (const auto* hashed = std::get_if<StateHashed>(&event)) hashed_.push(hashed->revision);
     }
@@ -37,6 +38,7 @@ Result<ReplayRecord*> ReplayWindow::pop() {
   }
   ReplayRecord& first = batches_.front()[popped_++];
   --entries_;
+  ids_.pop_front();
   bytes_ -= first.bytes;
   if (--until_fewer_ == 0) {
     if (std::exchange(furthest_, 0) < limit_ / 8) limit_ = std::max(limit_ / 2, kFewestEntries);

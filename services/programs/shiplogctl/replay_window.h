@@ -30,10 +30,9 @@ class ReplayWindow {
   std::span<ReplayRecord> read();
   /// The next record to fold, which stays until the next call; nullptr: the end.
   Result<ReplayRecord*> pop();
-  /// The one that pop() returns next, if it was read in the same batch; else nullptr.
-  const ReplayRecord* following() const {
-    return !batches_.empty() && popped_ < batches_.front().size() ? &batches_.front()[popped_] : nullptr;
-  }
+  /// The id of the record that pop() returns next; nullptr: it is not read yet. The record itself may be decoded by
+  /// another thread meanwhile.
+  const EntryId* following() const { return ids_.empty() ? nullptr : &ids_.front(); }
   /// nullptr: it is folded already.
   ReplayRecord* find(Offset offset);
   /// Of the records in the window, those that were decided again so far and are not known to be the same.
@@ -53,6 +52,7 @@ class ReplayWindow {
   SharedWork* work_;
   std::deque<std::vector<ReplayRecord>> batches_;  // none is empty
   size_t popped_ = 0;                              // of the first
+  std::deque<EntryId> ids_;                        // of what is in the window
   size_t entries_ = 0;
   size_t limit_ = 4 * kFewestEntries;
   size_t furthest_ = 0;  // that a decision was found ahead, of late
