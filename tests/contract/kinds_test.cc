@@ -210,6 +210,43 @@ TEST(Kinds, TheStatusOfAClusterIsASubresourceOfItsOwn_CL_28_1_1_3) {
   EXPECT_EQ(api().call("DELETE", clusters + "/odd").status, 200);
 }
 
+TEST(Kinds, APolicyHasItsIdAndItsFinalizerWhenItIsCreated_D_15) {
+  const auto text = [](const std::string& name, const std::string& label) {
+    return R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{"name":")" + name +
+           R"(","finalizers":["mine/first"],"labels":{"a":"b")" + label +
+           R"(}},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap","name":"none"}]}})";
+  };
+  const std::string policies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
+  const char* const label = "propagationpolicy.karmada.io/permanent-id";
+  const char* const finalizers = R"(["mine/first","karmada.io/propagation-policy-controller"])";
+  const Answer made = api().post(policies, json(text("made", R"(,"propagationpolicy.karmada.io/permanent-id":"x")")));
+  ASSERT_EQ(made.status, 201) << made;
+  const std::string id = made.json["metadata"]["labels"][label].str();
+  EXPECT_EQ(id.size(), 36) << "what a client sends is not used: " << id;
+  EXPECT_EQ(to_json(made.json["metadata"]["finalizers"]), finalizers);
+  EXPECT_EQ(to_json(made.json["metadata"]["managedFields"]).find("permanent-id"), std::string::npos)
+      << "kubectl apply --server-side takes over what the client owns, and would then remove it: " << made;
+
+  const auto apply = [&] {
+    return api().call("PATCH", policies + "/applied?fieldManager=m", text("applied", ""),
+                      {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  const Answer applied = apply();
+  ASSERT_EQ(applied.status, 201) << applied;
+  EXPECT_EQ(to_json(applied.json["metadata"]["finalizers"]), finalizers);
+  EXPECT_NE(applied.json["metadata"]["labels"][label].str(), id);
+  const Answer again = apply();
+  ASSERT_EQ(again.status, 200) << again;
+  EXPECT_EQ(again.json["metadata"]["labels"], applied.json["metadata"]["labels"]);
+  EXPECT_EQ(again.json["metadata"]["resourceVersion"], applied.json["metadata"]["resourceVersion"])
+      << "nothing was left to do for the control plane";
+  for (const char* name : {"made", "applied"}) {
+    const Answer freed = api().patch(policies + "/" + name, "merge", json(R"({"metadata":{"finalizers":null}})"));
+    EXPECT_EQ(freed.status, 200) << freed;
+    EXPECT_EQ(api().remove(policies + "/" + name).status, 200);
+  }
+}
+
 TEST(Kinds, AMemberIsRegisteredOnce_1_3_2) {
   const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
   const auto cluster = [](const char* name, const char* id) {

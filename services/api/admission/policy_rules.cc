@@ -38,7 +38,7 @@ void check_selector_namespaces(const Value& object, const Write& write, Causes& 
 
 void fill_propagation(Value& object, const Write& write) {
   if (write.old == nullptr && object["metadata"]["labels"].contains(permanent_id(write))) {
-    // A copy of a policy contains its identity; a new one gets its own when it is first reconciled.
+    // A copy of a policy contains its identity; a new one gets its own when it is stored.
     object.edit("metadata").edit("labels").erase(permanent_id(write));
   }
   if (!object["spec"].is_object()) return;
@@ -237,7 +237,7 @@ void check_policy_update(const Value& object, const Write& write, Causes& causes
   if (before != after) causes.invalid("spec.schedulerName", after, "the schedulerName should not be updated");
   const std::string key = permanent_id(write);
   const std::string_view id = label_of(*write.old, key);
-  // Before its first reconcile a policy has no id yet.
+  // Of an earlier version of this server it may have none yet.
   if (!id.empty() && label_of(object, key) != id) {
     causes.invalid("metadata.labels." + key, Value{label_of(object, key)}, "the " + key + " should not be changed");
   }

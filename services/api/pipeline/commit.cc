@@ -3,6 +3,7 @@
 #include "events/base/check.h"
 #include "events/base/json.h"
 #include "events/fold/fold.h"
+#include "events/state/policy_identity.h"
 #include "services/api/auth/token_secret.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/pipeline/admission_input.h"
@@ -225,11 +226,15 @@ Rejection refusal_of(const Server& server, const RequestContext& context, const 
   return rejection;
 }
 
-/// The answer to a dry run has what the fold would have filled in: clients rely on finding it.
-void fill_as_the_fold_would(const Server& server, Value& object) {
+std::string random_uid(const Server& server) {
   std::string uid = uid_from(new_entry_id(*server.options.random), 0);
   uid[14] = '4';
-  object.edit("metadata").set("uid", std::move(uid));
+  return uid;
+}
+
+/// The answer to a dry run has what the fold would have filled in: clients rely on finding it.
+void fill_as_the_fold_would(const Server& server, Value& object) {
+  object.edit("metadata").set("uid", random_uid(server));
   object.edit("metadata").set("creationTimestamp", rfc3339(server.options.clock->now()));
 }
 
@@ -239,6 +244,8 @@ awaitable<StageResult<Value>> complete_creation(const Server& server, const Requ
                                                 const WriteRequest& write, Lane& lane, const Proposal& proposal,
                                                 const ObjectKey& key, Value object) {
   const bool dry_run = write.parameters.dry_run;
+  // Not before the owners of the fields are recorded: an apply that has neither of the two must not remove them.
+  if (is_propagation_policy(key.type)) identify_policy(object, !context.kind->namespaced, random_uid(server));
   const bool checks_namespace = !key.ns.empty() && context.kind->ephemeral;
   const bool adds_token = !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
                           serviceaccount_token::is_token_secret(object);

@@ -15,8 +15,6 @@ namespace shiplog::binder {
 inline constexpr const char* kPolicyNamespaceAnnotation = annotation::kPolicyNamespace;
 inline constexpr const char* kPolicyNameAnnotation = annotation::kPolicyName;
 inline constexpr const char* kClusterPolicyNameAnnotation = annotation::kClusterPolicyName;
-inline constexpr const char* kPolicyFinalizer = "karmada.io/propagation-policy-controller";
-inline constexpr const char* kClusterPolicyFinalizer = "karmada.io/cluster-propagation-policy-controller";
 
 using shiplog::Claim;
 using shiplog::claim_of;

@@ -7,6 +7,7 @@
 
 #include "events/base/check.h"
 #include "events/explain/text.h"
+#include "events/state/policy_identity.h"
 #include "events/state/quota_check.h"
 #include "events/state/work.h"
 #include "services/roles/binder/binding.h"
@@ -282,15 +283,14 @@ Decided decide_policy(const State& state, const ObjectKey& key, UtcMillis now) {
   if (found == state.policies().end()) return Nothing{};
   const Policy& policy = found->second;
   const bool cluster_scoped = policy.cluster_scoped();
-  const char* finalizer = cluster_scoped ? kClusterPolicyFinalizer : kPolicyFinalizer;
-  const char* id_label = cluster_scoped ? label::kClusterPolicyId : label::kPolicyId;
+  const char* finalizer = policy_finalizer(cluster_scoped);
   Value wanted = state.value_of(key);
   DecisionBuilder decision;
 
   if (!policy.deleting) {
-    if (policy.permanent_id.empty()) wanted.edit("metadata").edit("labels").set(id_label, policy.uid);
+    // The API server has done so with most: not with those of its earlier versions.
+    identify_policy(wanted, cluster_scoped, policy.uid);
     note_effective_since(wanted, policy, state.revision_of(key));
-    if (!has_finalizer(wanted, finalizer)) wanted.edit("metadata").edit("finalizers").push_back(finalizer);
   } else if (has_finalizer(wanted, finalizer)) {
     if (!claimed_by(state, policy).empty()) return Nothing{};  // each template is released by itself: a trigger
     const bool stripped = policy.permanent_id.empty() || strip_lone_bindings(state, policy, decision);
@@ -305,13 +305,14 @@ Decided decide_policy(const State& state, const ObjectKey& key, UtcMillis now) {
 }  // namespace
 
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
-  if (is_policy(key.type)) return decide_policy(state, key, now);
+  if (is_propagation_policy(key.type)) return decide_policy(state, key, now);
   return interpreter::decided(decide_template(state, key, now));
 }
 
 State::Name policy_for(const State& state, const ObjectKey& key) {
   const Object* object = state.find(key);
-  if (object == nullptr || is_policy(key.type) || !propagates(state.options(), key, object->value)) return {};
+  if (object == nullptr || is_propagation_policy(key.type) || !propagates(state.options(), key, object->value))
+    return {};
   PolicyCandidate by;
   if (const auto claim = claim_of(object->value)) {
     const auto found = state.policies().find(claim->policy);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/state/policy_identity.h"
 #include "services/roles/binder/claim.h"
 #include "tests/support/given.h"
 

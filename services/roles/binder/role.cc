@@ -4,6 +4,7 @@
 
 #include "events/state/policy.h"
 #include "events/state/policy_author.h"
+#include "events/state/policy_identity.h"
 #include "events/state/served_kind.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/binder/claim.h"
@@ -36,7 +37,7 @@ class BinderRole final : public Role {
   std::string_view name() const override { return "binder"; }
 
   void on_change(const State& state, const Change& change, std::vector<ObjectKey>& wake) override {
-    if (binder::is_policy(change.object.type)) return on_policy(state, change, wake);
+    if (is_propagation_policy(change.object.type)) return on_policy(state, change, wake);
     if (is_binding(change.object.type)) return on_binding(state, change, wake);
     // Components may be reported, or no longer; other namespaces and kinds are left out.
     if (change.object.type == kFeatureGatesType || change.object.type == kFleetOptionsType) {

@@ -85,8 +85,4 @@ std::optional<ObjectKey> template_key(const State& state, const Value& binding) 
   return served->key(resource["namespace"].as_string(), resource["name"].as_string());
 }
 
-bool is_policy(std::string_view type) {
-  return type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
-}
-
 }  // namespace shiplog::binder

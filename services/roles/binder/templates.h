@@ -24,6 +24,4 @@ std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy);
 /// The template a binding is about; nullopt when its kind is not served.
 std::optional<ObjectKey> template_key(const State& state, const Value& binding);
 
-bool is_policy(std::string_view type);
-
 }  // namespace shiplog::binder
