@@ -26,28 +26,16 @@ std::string_view id_of(const ObjectKey& binding, const Value& value) {
   return label_of(value, binding.type == type::kResourceBinding ? label::kBindingId : label::kClusterBindingId);
 }
 
-/// The member has said what became of it, or what keeps it from the member is known. A cluster that applied it will
-/// also report its status.
-bool has_spoken(const Value& work) {
-  const Value& status = work["status"];
-  if (status.contains("manifestStatuses")) return true;
-  const auto conditions = status["conditions"].items();
-  return std::ranges::any_of(conditions, [](const Value& condition) {
-    const std::string_view type = condition["type"].as_string();
-    return (type == "Dispatching" || type == "Applied") && condition["status"].as_string() == "False";
-  });
-}
-
 /// How long to wait for pending reports of its clusters; nullopt: all have reported, or have no Work.
 std::optional<Millis> patience_with(const State& state, const ObjectKey& key) {
   const Value& binding = state.value_of(key);
   const std::string_view id = id_of(key, binding);
   if (id.empty()) return std::nullopt;
-  size_t works = 0, spoken = 0;
+  size_t works = 0, reported = 0;
   for (const ObjectKey& labelled : labelled_with(state, key, id)) {
     if (labelled.type != type::kWork) continue;
     ++works;
-    if (has_spoken(state.value_of(labelled))) ++spoken;
+    if (has_reported(state.value_of(labelled))) ++reported;
   }
   if (works == 0) return std::nullopt;
   // A cluster that is not ready reports nothing, possibly for a long time.
@@ -55,8 +43,8 @@ std::optional<Millis> patience_with(const State& state, const ObjectKey& key) {
     const Cluster* cluster = state.cluster(target);
     return cluster != nullptr && cluster->ready();
   });
-  if (std::cmp_greater_equal(spoken, expected)) return std::nullopt;
-  return spoken == 0 ? kAwaitFirst : kAwaitOthers;
+  if (std::cmp_greater_equal(reported, expected)) return std::nullopt;
+  return reported == 0 ? kAwaitFirst : kAwaitOthers;
 }
 
 }  // namespace
@@ -92,6 +80,12 @@ void AggregationPace::forget(const std::function<bool(const ObjectKey&)>& which)
   std::erase_if(last_, [&](const auto& item) { return which(item.first); });
   std::erase_if(awaited_, [&](const auto& item) { return which(item.first); });
   std::erase_if(in_order_, [&](const auto& item) { return which(item.second); });
+}
+
+bool has_reported(const Value& work) {
+  const std::string_view applied = condition_of(work, "Applied")["status"].as_string();
+  if (applied == "True") return work["status"].contains("manifestStatuses");
+  return applied == "False" || condition_of(work, "Dispatching")["status"].as_string() == "False";
 }
 
 bool has_works(const State& state, const ObjectKey& binding, const Value& value) {

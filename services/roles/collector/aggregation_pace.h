@@ -19,6 +19,9 @@ class AggregationPace {
  public:
   /// When to look again; nullopt: it is aggregated now.
   std::optional<UtcMillis> wait(const State& state, const ObjectKey& binding, UtcMillis now);
+  /// It waits for its clusters, and is looked at again however they report: what is less than a whole report
+  /// (has_reported()) changes nothing about that.
+  bool awaits(const ObjectKey& binding) const { return awaited_.find(binding) != awaited_.end(); }
   /// Something was reported.
   void reported(const ObjectKey& binding, UtcMillis now);
   void forget(const std::function<bool(const ObjectKey&)>& which);
@@ -33,6 +36,10 @@ class AggregationPace {
   std::deque<std::pair<UtcMillis, ObjectKey>> in_order_;  // of last_, so that only the recent ones are kept
   KeyTable<Awaited> awaited_;
 };
+
+/// All that is to be reported of a Work is there: that the member has it, with its status, which arrive in either
+/// order; or what keeps it from the member.
+bool has_reported(const Value& work);
 
 /// There may be something to aggregate: the binding has Works, or reports what Works had.
 bool has_works(const State& state, const ObjectKey& binding, const Value& value);

@@ -40,7 +40,9 @@ class CollectorRole final : public Role {
     if (key.type == type::kWork) {
       if (change.removed()) watches_.forget_work(key);
       if (change.before["status"] != change.after["status"] || change.removed() || deleting(change.latest())) {
-        wake_binding(state, change.latest(), wake);
+        const bool in_part = !change.created() && !change.removed() && !deleting(change.after) &&
+                             !collector::has_reported(change.before) && !collector::has_reported(change.after);
+        wake_binding(state, change.latest(), wake, in_part);
       }
       if (!change.removed() && change.before["spec"] != change.after["spec"]) {
         watches_.want(state, key, change.after, wake);
@@ -191,12 +193,13 @@ class CollectorRole final : public Role {
     return decided;
   }
 
-  static void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake) {
+  /// `in_part`: the Work has reported some, and nothing else has changed.
+  void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake, bool in_part = false) const {
     for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
       const auto id = label_of(work, label);
       if (id.empty()) continue;
       for (const ObjectKey& key : state.labelled(label, id)) {
-        if (is_binding(key.type)) wake.push_back(key);
+        if (is_binding(key.type) && !(in_part && pace_.awaits(key))) wake.push_back(key);
       }
     }
   }
