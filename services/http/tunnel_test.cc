@@ -1,6 +1,9 @@
 #include "services/http/tunnel.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/support/http_peers.h"
 
@@ -11,6 +14,27 @@ using testing::Awaited;
 using testing::eventually;
 using ::testing::HasSubstr;
 using Stream = std::shared_ptr<ByteStream>;
+
+/// A port that nothing listens on, and that no other process can take meanwhile.
+class UnservedPort {
+ public:
+  UnservedPort() {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address_);
+    auto* const address = reinterpret_cast<sockaddr*>(&address_);
+    EXPECT_EQ(::bind(socket_, address, size), 0);
+    EXPECT_EQ(::getsockname(socket_, address, &size), 0);
+  }
+  UnservedPort(const UnservedPort&) = delete;
+  UnservedPort& operator=(const UnservedPort&) = delete;
+  ~UnservedPort() { ::close(socket_); }
+  uint16_t number() const { return ::ntohs(address_.sin_port); }
+
+ private:
+  const int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address_{};
+};
 
 /// A server that nothing can connect to but what is beside it, and a gateway to which an agent beside the server opens
 /// tunnels.
@@ -97,10 +121,9 @@ TEST_F(TunnelTest, CarriesTlsToTheServerAtItsOtherEnd) {
 
 TEST_F(TunnelTest, ReportsWhyTheServerIsNotReached) {
   auto [gateway_end, agent_end] = connection();
-  const uint16_t port = member_->bound_port();
-  member_->stop(Millis{0});
+  const UnservedPort port;
   serve_tunnel(
-      io_, agent_end, {"127.0.0.1", std::to_string(port)}, [] {}, [] {});
+      io_, agent_end, {"127.0.0.1", std::to_string(port.number())}, [] {}, [] {});
   const auto client = client_through(WaitingTunnel::start(io_, gateway_end, [] {}));
   const auto answer = get(*client, "/a");
   ASSERT_FALSE(answer);
