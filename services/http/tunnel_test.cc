@@ -11,7 +11,6 @@ namespace shiplog {
 namespace {
 
 using testing::Awaited;
-using testing::eventually;
 using ::testing::HasSubstr;
 using Stream = std::shared_ptr<ByteStream>;
 
