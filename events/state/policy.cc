@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "events/state/object.h"
+#include "events/state/policy_identity.h"
 
 namespace shiplog {
 namespace {
@@ -91,7 +92,7 @@ Policy policy_from(const Value& object) {
   policy.ns = meta["namespace"].str();
   policy.name = meta["name"].str();
   policy.uid = uid_of(object);
-  policy.permanent_id = label_of(object, policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId);
+  policy.permanent_id = label_of(object, policy_id_label(policy.cluster_scoped()));
   policy.generation = meta["generation"].as_int();
   policy.priority = static_cast<int32_t>(spec["priority"].as_int());
   policy.spec = spec;

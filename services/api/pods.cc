@@ -39,7 +39,7 @@ Result<std::string> template_with_pods(const StoredObjects& objects, const std::
 bool answer_wait_for_pods(const ServerPtr& server, const RequestContextPtr& context, const ReadOptions& watch,
                           std::function<void()> serve) {
   // Where views stand in for what controllers make, no controller makes pods either.
-  if (!server->options.revision_views || context->kind->type() != "pods") return false;
+  if (!server->options.control_plane || context->kind->type() != "pods") return false;
   // Informers request bookmarks, `kubectl get -w` for a Table.
   const bool waits = !context->path.ns.empty() && context->path.name.empty() && !watch.label_selector.empty() &&
                      watch.field_selector.empty() && !watch.bookmarks && !watch.send_initial_events &&

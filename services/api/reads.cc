@@ -39,7 +39,7 @@ bool nothing_is_kept(const RequestContext& context) {
 
 /// Of the present there would be objects that are computed.
 bool would_have_views(const Server& server, const RequestContext& context) {
-  return context.past && server.options.revision_views && has_views(*context.kind);
+  return context.past && server.options.control_plane && has_views(*context.kind);
 }
 
 void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
@@ -53,7 +53,7 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
     auto listed = list_collection(server->objects, *context->kind, context->path.ns, options);
     if (!listed) return fail(*context, listed.error());
     // Of a list in pages they are part of the last one. Of the past there are none: they are of what is there now.
-    if (server->options.revision_views && !context->past && lists_views(*context->kind, options) &&
+    if (server->options.control_plane && !context->past && lists_views(*context->kind, options) &&
         listed.value().metadata["continue"].is_null()) {
       if (auto added = add_views(server->objects, *context->kind, context->path.ns, options, listed.value().items);
           !added) {
@@ -99,7 +99,7 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
     Store& store = server->store(*context->kind);
     auto row = at ? store.read([&](const View& view) { return ObjectQuery{view}.get(key, at); }) : store.newest(key);
     if (!row) return fail(*context, row.error());
-    if (!row.value() && !at && server->options.revision_views && has_views(*context->kind)) {
+    if (!row.value() && !at && server->options.control_plane && has_views(*context->kind)) {
       const auto view = view_of(server->objects, *context->kind, key);
       if (!view) return fail(*context, view.error());
       if (!view.value().is_null()) return answer_object(*context, 200, view.value(), server->time_of(*context));

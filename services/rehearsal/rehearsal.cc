@@ -12,6 +12,7 @@
 #include "events/state/failover_record.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
+#include "events/state/policy_identity.h"
 #include "events/state/work.h"
 #include "services/rehearsal/observation.h"
 #include "services/roles/collector/probe.h"
@@ -104,7 +105,7 @@ void set_toleration_seconds(State& state, int64_t seconds) {
   std::vector<std::pair<ObjectKey, Object>> objects;
   for (const std::string& type : state.types()) {
     const bool placed = is_binding(type);
-    const bool policy = type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
+    const bool policy = is_propagation_policy(type);
     for (const auto& [name, object] : state.objects(type)) {
       Object& copy = objects.emplace_back(ObjectKey{type, name.ns, name.name}, object).second;
       if ((placed || policy) && copy.value["spec"]["placement"].contains("clusterTolerations")) {

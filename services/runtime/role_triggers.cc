@@ -4,13 +4,13 @@
 
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
+#include "events/state/policy_identity.h"
 
 namespace shiplog {
 
 Urgency urgency_of(const Change& change, const ObjectKey& key) {
   const std::string& type = change.object.type;
-  const bool concerns_many = type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy ||
-                             type == kFleetOptionsType || type == kFeatureGatesType;
+  const bool concerns_many = is_propagation_policy(type) || type == kFleetOptionsType || type == kFeatureGatesType;
   return concerns_many && key != change.object ? Urgency::kRoutine : Urgency::kChange;
 }
 

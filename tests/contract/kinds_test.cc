@@ -247,6 +247,35 @@ TEST(Kinds, APolicyHasItsIdAndItsFinalizerWhenItIsCreated_D_15) {
   }
 }
 
+TEST(Kinds, AClusterPolicyAndADryRunHaveThemToo_D_15) {
+  const std::string policies = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies";
+  const Value policy = json(R"({"metadata":{"name":"wide"},
+      "spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap","name":"none"}]}})");
+  for (const std::string& target : {policies + "?dryRun=All", policies}) {
+    const Answer made = api().post(target, policy);
+    ASSERT_EQ(made.status, 201) << made;
+    const Value& metadata = made.json["metadata"];
+    EXPECT_EQ(metadata["labels"]["clusterpropagationpolicy.karmada.io/permanent-id"].str().size(), 36) << made;
+    EXPECT_EQ(to_json(metadata["finalizers"]), R"(["karmada.io/cluster-propagation-policy-controller"])");
+  }
+  EXPECT_EQ(api().remove(policies + "/wide").status, 200);
+  EXPECT_TRUE(eventually([&] { return api().get(policies + "/wide").status == 404; })) << "the binder releases it";
+}
+
+TEST(Kinds, APolicyInATrialMemberIsAnObjectLikeOthers) {
+  Fleet fleet;
+  fleet.member("member");
+  const ApiClient member = fleet.api("member");
+  const std::string policies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
+  ASSERT_TRUE(eventually([&] { return member.get("/api/v1/namespaces/default").status == 200; }));
+  const Answer made = member.post(policies, json(R"({"metadata":{"name":"p"},
+      "spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap","name":"none"}]}})"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(made.json["metadata"]["finalizers"].is_null()) << "no binder would remove it: " << made;
+  EXPECT_EQ(member.remove(policies + "/p").status, 200);
+  EXPECT_EQ(member.get(policies + "/p").status, 404);
+}
+
 TEST(Kinds, AMemberIsRegisteredOnce_1_3_2) {
   const std::string clusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
   const auto cluster = [](const char* name, const char* id) {

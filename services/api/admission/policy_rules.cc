@@ -3,6 +3,7 @@
 
 #include "events/state/object.h"
 #include "events/state/policy_author.h"
+#include "events/state/policy_identity.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
@@ -15,9 +16,7 @@ namespace {
 /// The type of one of the four kinds decides the namespace rule and the permanent id.
 bool is_cluster_scoped(const Write& write) { return !write.kind.namespaced; }
 
-const char* permanent_id(const Write& write) {
-  return is_cluster_scoped(write) ? label::kClusterPolicyId : label::kPolicyId;
-}
+const char* permanent_id(const Write& write) { return policy_id_label(is_cluster_scoped(write)); }
 
 void fill_selector_namespaces(Value& spec, const Value& ns) {
   if (spec["resourceSelectors"].size() == 0) return;
@@ -237,7 +236,7 @@ void check_policy_update(const Value& object, const Write& write, Causes& causes
   if (before != after) causes.invalid("spec.schedulerName", after, "the schedulerName should not be updated");
   const std::string key = permanent_id(write);
   const std::string_view id = label_of(*write.old, key);
-  // Of an earlier version of this server it may have none yet.
+  // A policy that an earlier version of this server stored may have none yet.
   if (!id.empty() && label_of(object, key) != id) {
     causes.invalid("metadata.labels." + key, Value{label_of(object, key)}, "the " + key + " should not be changed");
   }

@@ -245,7 +245,9 @@ awaitable<StageResult<Value>> complete_creation(const Server& server, const Requ
                                                 const ObjectKey& key, Value object) {
   const bool dry_run = write.parameters.dry_run;
   // Not before the owners of the fields are recorded: an apply that has neither of the two must not remove them.
-  if (is_propagation_policy(key.type)) identify_policy(object, !context.kind->namespaced, random_uid(server));
+  if (server.options.control_plane && is_propagation_policy(key.type)) {
+    identify_policy(object, !context.kind->namespaced, random_uid(server));
+  }
   const bool checks_namespace = !key.ns.empty() && context.kind->ephemeral;
   const bool adds_token = !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
                           serviceaccount_token::is_token_secret(object);

@@ -25,7 +25,7 @@ std::shared_ptr<const AggregatedVersions> Server::elsewhere(const RequestContext
 }
 
 Error Server::absent(const RequestContext& context, const ObjectKey& key) const {
-  if (options.revision_views && has_views(*context.kind)) {
+  if (options.control_plane && has_views(*context.kind)) {
     const auto view = view_of(objects, *context.kind, key);
     if (!view) return view.error();
     if (!view.value().is_null()) return view_is_read_only(context.subject(key.name), view.value());

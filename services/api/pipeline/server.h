@@ -77,9 +77,10 @@ struct ServerOptions {
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401
   ConcurrencyLimiter::Limits limits;  ///< do not bind system:masters, who must be served under overload
   std::string version = "0.1.0";
-  /// Deployments, StatefulSets and DaemonSets have views of their rollout history (views/views.h); not in a cluster
-  /// whose controllers make real ReplicaSets and ControllerRevisions.
-  bool revision_views = false;
+  /// Roles act on policies and templates, so that policies get a finalizer, deletions are protected, and Deployments,
+  /// StatefulSets and DaemonSets have views of their rollout history (views/views.h). false: a cluster with controllers
+  /// of its own, which make real ReplicaSets and ControllerRevisions.
+  bool control_plane = false;
   /// May be nullptr: Services get no addresses from this server (a trial member's controller gives them).
   ServiceAllocator* addresses = nullptr;
   Remedies remedies;      ///< called by /shiplog/v1/why; may be empty

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/json_path.h"
+#include "events/state/policy_identity.h"
 #include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/admission/deletion.h"
@@ -67,7 +68,7 @@ std::vector<std::string> idle_part_warnings(const Server& server, const Kind& ki
   if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null() && !forwards) {
     warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
   }
-  if (type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy) {
+  if (is_propagation_policy(type)) {
     warn_of_preserved_state(spec["failover"], warnings);
   }
   return warnings;
@@ -170,8 +171,8 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
 
 StageResult<Proposal> admit_deletion(const Server& server, const RequestContext& context, const WriteRequest& write,
                                      Proposal proposal) {
-  // A cluster with controllers of its own is a member: the webhook that protects objects is the control plane's.
-  const auto admit = server.options.revision_views ? admit_delete : admit_unprotected_delete;
+  // The webhook that protects objects is the control plane's.
+  const auto admit = server.options.control_plane ? admit_delete : admit_unprotected_delete;
   if (auto allowed = admit(*context.kind, proposal.old); !allowed) {
     return refused_by_admission(context, proposal, std::move(allowed).error());
   }

@@ -504,7 +504,7 @@ class ControlPlane {
     api.webhooks = &webhooks_;
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
-    api.revision_views = true;
+    api.control_plane = true;
     api.tunnels = tunnels_.get();
     api.addresses = &addresses_;
     api.members = &proxied_members_;

@@ -260,7 +260,7 @@ bool strip_lone_bindings(const State& state, const Policy& policy, DecisionBuild
     const Value& object = state.value_of(key);
     claimed.insert({object["apiVersion"].str(), object["kind"].str(), key.ns, key.name});
   }
-  const char* label = policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId;
+  const char* label = policy_id_label(policy.cluster_scoped());
   for (const ObjectKey& key : state.labelled(label, policy.permanent_id)) {
     if (!is_binding(key.type)) continue;
     Value binding = state.value_of(key);

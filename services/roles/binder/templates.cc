@@ -4,6 +4,7 @@
 #include <array>
 
 #include "events/state/api_selector.h"
+#include "events/state/policy_identity.h"
 #include "events/state/propagation_skips.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -71,8 +72,7 @@ std::vector<ObjectKey> selected_by(const State& state, const Policy& policy) {
 std::vector<ObjectKey> claimed_by(const State& state, const Policy& policy) {
   std::vector<ObjectKey> keys;
   if (policy.permanent_id.empty()) return keys;
-  for (const ObjectKey& key :
-       state.labelled(policy.cluster_scoped() ? label::kClusterPolicyId : label::kPolicyId, policy.permanent_id)) {
+  for (const ObjectKey& key : state.labelled(policy_id_label(policy.cluster_scoped()), policy.permanent_id)) {
     if (propagates(key.type)) keys.push_back(key);  // leaves out the policy itself and its bindings
   }
   return keys;

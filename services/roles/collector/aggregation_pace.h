@@ -19,8 +19,7 @@ class AggregationPace {
  public:
   /// When to look again; nullopt: it is aggregated now.
   std::optional<UtcMillis> wait(const State& state, const ObjectKey& binding, UtcMillis now);
-  /// It waits for its clusters, and is looked at again however they report: what is less than a whole report
-  /// (has_reported()) changes nothing about that.
+  /// It waits for clusters that have not reported (has_reported()), and is looked at again in any case.
   bool awaits(const ObjectKey& binding) const { return awaited_.find(binding) != awaited_.end(); }
   /// Something was reported.
   void reported(const ObjectKey& binding, UtcMillis now);
@@ -37,8 +36,8 @@ class AggregationPace {
   KeyTable<Awaited> awaited_;
 };
 
-/// All that is to be reported of a Work is there: that the member has it, with its status, which arrive in either
-/// order; or what keeps it from the member.
+/// The member has applied the Work and its status is known (either arrives first), or something keeps it from the
+/// member.
 bool has_reported(const Value& work);
 
 /// There may be something to aggregate: the binding has Works, or reports what Works had.

@@ -73,12 +73,12 @@ std::optional<UtcMillis> wait_with(const std::string& first, const std::string& 
   return pace.wait(history_with(first, second).state(), kMap, UtcMillis{1'000});
 }
 
-TEST(AggregationPace, AClusterHasReportedOnceItsStatusAndTheApplicationAreThere) {
+TEST(AggregationPace, AClusterHasReportedOnceTheWorkIsAppliedAndItsStatusIsKnown) {
   const std::string reported = R"({"conditions":[{"type":"Applied","status":"True"}],"manifestStatuses":[{}]})";
   EXPECT_EQ(wait_with(reported, reported), std::nullopt);
   const std::string status_alone = R"({"manifestStatuses":[{}]})";
-  const std::string application_alone = R"({"conditions":[{"type":"Applied","status":"True"}]})";
-  for (const std::string& half : {status_alone, application_alone}) {
+  const std::string applied_alone = R"({"conditions":[{"type":"Applied","status":"True"}]})";
+  for (const std::string& half : {status_alone, applied_alone}) {
     EXPECT_EQ(wait_with(reported, half), UtcMillis{2'000}) << half;
     EXPECT_EQ(wait_with(half, half), UtcMillis{11'000}) << half;
   }
