@@ -40,8 +40,8 @@ class CollectorRole final : public Role {
     if (key.type == type::kWork) {
       if (change.removed()) watches_.forget_work(key);
       if (change.before["status"] != change.after["status"] || change.removed() || deleting(change.latest())) {
-        const bool in_part = !change.created() && !change.removed() && !deleting(change.after) &&
-                             !collector::has_reported(change.before) && !collector::has_reported(change.after);
+        const bool in_part = !change.removed() && !deleting(change.after) && !collector::has_reported(change.before) &&
+                             !collector::has_reported(change.after);
         wake_binding(state, change.latest(), wake, in_part);
       }
       if (!change.removed() && change.before["spec"] != change.after["spec"]) {
