@@ -119,7 +119,9 @@ start_broker() {
   local port controller
   read -r port controller <"$fleet/kafka/ports"
   say "starting a Kafka broker at 127.0.0.1:$port"
-  launch kafka tests/kafka/broker.sh run "$fleet/kafka" 1 "$port" "1@127.0.0.1:$controller"
+  # One that is restarted after a kill waits until the session of the one before has ended: 9 s by default.
+  launch kafka tests/kafka/broker.sh run "$fleet/kafka" 1 "$port" "1@127.0.0.1:$controller" \
+    broker.session.timeout.ms=3000 broker.heartbeat.interval.ms=500
   broker=${pids[-1]}
   local waited=0
   until (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,12 @@ class Journal {
 
   /// The lowest offset that the next record can have: every stored record is before it. 0 for an empty journal.
   virtual Result<Offset> head() = 0;
+  /// The same for callers that must not block. A journal that answers at once returns the result, and `then` is never
+  /// called. One that has to ask another machine returns nullopt and calls `then` once, later, on a thread of its own;
+  /// `then` must not block and must not call the journal.
+  virtual std::optional<Result<Offset>> find_head(const std::function<void(Result<Offset>)>& /*then*/) {
+    return head();
+  }
   /// The offset of the oldest stored record; head() if there is none.
   virtual Result<Offset> oldest() = 0;
 

@@ -5,12 +5,6 @@
 
 namespace shiplog::api {
 
-void Store::when_current(std::function<void(Result<void>)> then) {
-  auto head = journal_.head();
-  if (!head) return then(head.error());
-  replica_.when_folded(head.value(), [then = std::move(then)] { then(ok()); });
-}
-
 Result<std::optional<ObjectRow>> Store::newest(const ObjectKey& object) {
   const auto from_projection = [&](const View& view) { return ObjectQuery{view}.get(object); };
   const auto waiting = queue_ == nullptr ? ProjectionQueue::Waiting{} : queue_->waiting(object);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/result.h"
@@ -32,9 +33,8 @@ class Store {
   uint64_t projection_bytes() const;
   Feed& feed() { return replica_.feed(); }
 
-  /// Calls back, here or on the executor, once everything that was acknowledged by any API server before this call is
-  /// visible: with it, a read is linearizable.
-  void when_current(std::function<void(Result<void>)> then);
+  /// Replica::when_current: everything that was acknowledged by any API server before this call is visible then.
+  void when_current(std::function<void(Result<void>)> then) { replica_.when_current(std::move(then)); }
 
   /// Everything that is visible is in the projection when this returns: for those who read it by themselves.
   Result<void> settle() { return replica_.settle(); }

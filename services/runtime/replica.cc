@@ -334,6 +334,21 @@ void Replica::when_folded(Offset before, std::function<void()> then) {
   });
 }
 
+void Replica::when_current(std::function<void(Result<void>)> then) {
+  const auto wait = [this](const Result<Offset>& head, std::function<void(Result<void>)> answer) {
+    if (!head) return answer(head.error());
+    when_folded(head.value(), [answer = std::move(answer)] { answer(ok()); });
+  };
+  // As in send(): a journal that answers later may do so when this replica is destroyed.
+  const auto head =
+      options_.journal->find_head([wait, executor = options_.executor, alive = alive_, then](Result<Offset> found) {
+        executor->post([wait, alive, then, found = std::move(found)] {
+          if (*alive) wait(found, then);
+        });
+      });
+  if (head) wait(*head, std::move(then));
+}
+
 void Replica::check_caught_up() {
   for (auto entry = when_folded_.begin(); entry != when_folded_.end() && entry->first <= next();) {
     auto then = std::move(entry->second);

@@ -113,8 +113,12 @@ class Replica {
   /// Every record before this offset is folded and visible.
   Offset next() const { return Offset{next_.load(std::memory_order_acquire)}; }
   /// Calls back once every record before `before` is folded and visible: at once, on this thread, when that is so
-  /// already; else on the executor. What a linearizable read waits for, with the journal's head. Threads: any.
+  /// already; else on the executor. Threads: any.
   void when_folded(Offset before, std::function<void()> then);
+  /// Calls back, here or on the executor, once everything that any process had stored in the journal before this call
+  /// is folded and visible: with it, a read is linearizable. Errors: kIo and kUnavailable, of the journal. Threads:
+  /// any.
+  void when_current(std::function<void(Result<void>)> then);
   /// Returns when everything that is visible is in the projection too: what every reader of the projection calls first.
   /// May write it. Errors: it cannot be written. Threads: any.
   Result<void> settle();

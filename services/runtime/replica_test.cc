@@ -1,6 +1,8 @@
 #include "services/runtime/replica.h"
 
 #include <deque>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -24,6 +26,8 @@ class HeldJournal final : public Journal {
     Appended done;
   };
   std::deque<Sent> sent;
+  bool asks_another = false;  ///< answers find_head() later, with `asked`
+  std::deque<std::function<void(Result<Offset>)>> asked;
   Offset first{0};
   Offset next{0};
 
@@ -32,6 +36,11 @@ class HeldJournal final : public Journal {
     return Error{ErrorCode::kUnavailable, "not read in this test"};
   }
   Result<Offset> head() override { return next; }
+  std::optional<Result<Offset>> find_head(const std::function<void(Result<Offset>)>& then) override {
+    if (!asks_another) return head();
+    asked.push_back(then);
+    return std::nullopt;
+  }
   Result<Offset> oldest() override { return first; }
   Result<void> trim(Offset) override { return Error{ErrorCode::kUnavailable, "not trimmed in this test"}; }
   std::string describe() const override { return "held"; }
@@ -200,6 +209,45 @@ TEST_F(ReplicaTest, WaitersForAnOffsetAreNotifiedWhenItIsFolded) {
   append(creation(kNamespace));
   deliver(journal.take().bytes);
   EXPECT_EQ(told, 2);
+}
+
+TEST_F(ReplicaTest, IsCurrentWhenWhatTheJournalHadIsFolded) {
+  std::vector<std::string> told;
+  const auto ask = [&] {
+    replica->when_current([&](const Result<void>& now) { told.push_back(now ? "current" : now.error().message); });
+    executor.run();
+  };
+  ask();
+  EXPECT_EQ(told, std::vector<std::string>{"current"}) << "the journal is empty";
+  append(creation(kNamespace));
+  const std::string bytes = journal.take().bytes;
+
+  journal.asks_another = true;
+  ask();
+  ask();
+  ask();
+  ASSERT_EQ(journal.asked.size(), 3U);
+  journal.asked[0](Offset{0});
+  executor.run();
+  EXPECT_EQ(told.size(), 2U);
+  journal.asked[1](Offset{1});
+  journal.asked[2](Error{ErrorCode::kUnavailable, "no broker answers"});
+  EXPECT_EQ(told.size(), 2U) << "nothing happens on the journal's thread";
+  executor.run();
+  EXPECT_EQ(told.back(), "no broker answers");
+  EXPECT_EQ(told.size(), 3U);
+  deliver(bytes);
+  executor.run();
+  EXPECT_EQ(told.size(), 4U);
+  EXPECT_EQ(told.back(), "current");
+}
+
+TEST_F(ReplicaTest, TheJournalMayTellItsHeadWhenTheReplicaIsDestroyed) {
+  journal.asks_another = true;
+  replica->when_current([](const Result<void>&) { FAIL() << "nobody is there any more"; });
+  replica.reset();
+  journal.asked.front()(Offset{0});
+  executor.run();
 }
 
 TEST_F(ReplicaTest, GoesOnFromWhatWasRestored) {

@@ -2,7 +2,9 @@
 #include "tests/support/fleet.h"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
+#include <future>
 
 #include <gtest/gtest.h>
 
@@ -68,13 +70,33 @@ TEST_F(OnKafka, RolesInSeparateProcessesSurviveAKilledSchedulerAndAKilledBroker)
 
   kafka_test::shared_cluster().kill(0);
   kafka_test::shared_cluster().start(0);
-  kafka_test::shared_cluster().wait_ready(1);
-  EXPECT_TRUE(eventually([&] { return fleet_.kubectl({"scale", "deployment", "nginx", "--replicas=6"}).ok(); }));
+  fleet_.kubectl_ok({"scale", "deployment", "nginx", "--replicas=6"});
   expect_placed(*api_, "nginx", "member1:1 member2:2 member3:3");
   expect_decisions_and_their_replay();
   for (const char* name : {"plane", "deciding", "second", "acting"}) {
     EXPECT_EQ(fleet_.process(name).terminate(), 0) << name;
   }
+}
+
+TEST_F(OnKafka, ReadsWaitForAFrozenBrokerAndHoldUpNoOtherRequest) {
+  serve("plane", "api");
+  api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  EXPECT_EQ(api_->get("/api/v1/namespaces/default").status, 200);
+  std::vector<std::unique_ptr<ApiClient>> clients(16);  // more than the server has threads
+  for (auto& client : clients) client = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  const pid_t broker = kafka_test::shared_cluster().pid(0);
+  ASSERT_EQ(::kill(broker, SIGSTOP), 0);
+  std::vector<std::future<int>> reads;
+  for (const auto& client : clients) {
+    reads.push_back(std::async(std::launch::async, [&] { return client->get("/api/v1/namespaces/default").status; }));
+  }
+  // All of them are there, and wait; `/metrics` is answered meanwhile, and counts itself.
+  EXPECT_TRUE(eventually([&] {
+    return api_->get("/metrics").body.find("apiserver_current_inflight_requests{request_kind=\"readOnly\"} 17\n") !=
+           std::string::npos;
+  }));
+  ASSERT_EQ(::kill(broker, SIGCONT), 0);
+  for (auto& read : reads) EXPECT_EQ(read.get(), 200);
 }
 
 TEST_F(OnKafka, AProcessWithoutTheFleetKeyDoesNotStartAndNamesTheFileToCopy) {

@@ -2,6 +2,7 @@
 // unknown outcome is appended again with the same bytes, and a reader drops the duplicate.
 #include "tests/kafka/mock.h"
 
+#include <atomic>
 #include <deque>
 #include <future>
 #include <set>
@@ -9,6 +10,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
+#include "events/journal/kafka/head.h"
 #include "tests/journal_contract/journal_contract.h"
 
 namespace shiplog {
@@ -203,6 +205,69 @@ TEST_F(KafkaFaults, WithoutBrokersATailFailsAsUnavailableAndContinuesLater) {
     more = tail->next(1, kPatience);
   } while (!more);
   EXPECT_EQ(bytes_of(more.value()), Strings{"after"});
+}
+
+TEST_F(KafkaFaults, WhoMustNotBlockLearnsTheHeadWhenTheBrokersAreBack) {
+  options_.answer_timeout = Millis{100};
+  const auto journal = open();
+  append_now(*journal, "before");
+  set_brokers_up(false);
+  std::promise<Result<Offset>> found;
+  EXPECT_FALSE(journal->find_head([&](const Result<Offset>& head) { found.set_value(head); }));
+  auto head = found.get_future();
+  EXPECT_FALSE(journal->head()) << "as long as the other waits before it asks again";
+  set_brokers_up(true);
+  const auto answer = head.get();
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer.value(), journal->head().value());
+}
+
+TEST_F(KafkaFaults, WhoMustNotBlockIsToldWhenNoBrokerAnswersOrTheJournalIsClosed) {
+  options_.answer_timeout = Millis{50};
+  options_.head_patience = Millis{200};
+  options_.close_timeout = Millis{50};
+  auto journal = open();
+  set_brokers_up(false);
+  const auto ask = [&] {
+    auto found = std::make_shared<std::promise<Result<Offset>>>();
+    EXPECT_FALSE(journal->find_head([found](const Result<Offset>& head) { found->set_value(head); }));
+    return found->get_future();
+  };
+  const auto refused = ask().get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find(options_.brokers), std::string::npos) << refused.error().message;
+  auto last = ask();
+  journal.reset();
+  ASSERT_EQ(last.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  EXPECT_EQ(last.get().error().code, ErrorCode::kUnavailable);
+}
+
+TEST(KafkaHead, OneQueryAnswersAllWhoWaitedWhenItBeganAndNobodyElse) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::atomic<int64_t> queries = 0;
+  kafka::HeadFinder finder{[&]() -> Result<Offset> {
+                             if (++queries == 1) {
+                               begun.set_value();
+                               go_on.get_future().wait();
+                             }
+                             return Offset{queries};
+                           },
+                           Millis{30'000}};
+  std::vector<std::future<int64_t>> answers;
+  const auto ask = [&] {
+    auto found = std::make_shared<std::promise<int64_t>>();
+    finder.find([found](const Result<Offset>& head) { found->set_value(head.value().value); });
+    answers.push_back(found->get_future());
+  };
+  ask();
+  begun.get_future().wait();
+  for (int i = 0; i < 3; ++i) ask();
+  go_on.set_value();
+  std::vector<int64_t> got;
+  for (auto& answer : answers) got.push_back(answer.get());
+  EXPECT_EQ(got, (std::vector<int64_t>{1, 2, 2, 2})) << "an entry may have been stored after the first query began";
 }
 
 TEST_F(KafkaFaults, AProducerThatIsDeclaredDeadIsReplaced) {

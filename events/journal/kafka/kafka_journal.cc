@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "events/journal/kafka/client.h"
+#include "events/journal/kafka/head.h"
 #include "events/journal/kafka/producer.h"
 #include "events/journal/kafka/tail.h"
 #include "events/journal/kafka/topic.h"
@@ -40,6 +43,14 @@ class KafkaJournal final : public Journal {
     return Offset{end};
   }
 
+  std::optional<Result<Offset>> find_head(const std::function<void(Result<Offset>)>& then) override {
+    std::call_once(finder_made_, [this] {
+      finder_ = std::make_unique<kafka::HeadFinder>([this] { return head(); }, options_.head_patience);
+    });
+    finder_->find(then);
+    return std::nullopt;
+  }
+
   Result<Offset> oldest() override {
     SHIPLOG_TRY(const PartitionBounds bounds, reader_->bounds(options_.answer_timeout));
     return Offset{bounds.oldest};
@@ -58,6 +69,8 @@ class KafkaJournal final : public Journal {
   const KafkaJournalOptions options_;
   std::unique_ptr<KafkaClient> reader_;
   std::unique_ptr<Producer> producer_;
+  std::once_flag finder_made_;  // most journals of a process are never asked
+  std::unique_ptr<kafka::HeadFinder> finder_;
 };
 
 }  // namespace

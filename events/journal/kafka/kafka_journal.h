@@ -52,6 +52,7 @@ struct KafkaJournalOptions {
   Millis open_timeout{30'000};   ///< how long opening waits for a broker
   Millis close_timeout{5'000};   ///< how long closing waits for acknowledgements; then their outcome is unknown
   Millis answer_timeout{5'000};  ///< how long head(), oldest() and trim() wait
+  Millis head_patience{30'000};  ///< how long find_head() waits: a broker that was killed is back by then
 
   /// How long a tail waits for records that it has read and the brokers do not have any more. A broker that was cut off
   /// takes itself for the leader until it has heard from the others, and ends earlier than they do.
