@@ -93,7 +93,7 @@ struct FileElection::Impl {
     bool leading = false;
     int64_t heartbeats = 0;  // while leading: counted up in the file
     int64_t seen = -1;       // while not: the holder's at the last look
-    int silence = 0;         // looks since it changed
+    int silence = 0;         // looks that count, since it changed
     bool complained = false;
     bool withdrawn = false;  // read and written on the executor only
   };
@@ -101,7 +101,7 @@ struct FileElection::Impl {
   /// Another process, as seen at the last look.
   struct Candidate {
     Announcement announced;
-    int silence = 0;  // looks since its heartbeat changed
+    int silence = 0;  // looks that count, since its heartbeat changed
   };
 
   Options options;
@@ -156,7 +156,7 @@ struct FileElection::Impl {
                  {log::kv("file", processes() + "/" + options.identity), log::kv("reason", std::strerror(errno))});
   }
 
-  void look_for_others() {
+  void look_for_others(bool counts) {
     std::map<std::string, Candidate> now;
     std::error_code trouble;
     for (const auto& file : std::filesystem::directory_iterator{processes(), trouble}) {
@@ -166,7 +166,7 @@ struct FileElection::Impl {
       if (!read || read->roles.empty()) continue;
       const auto before = others.find(name);
       const bool silent = before != others.end() && before->second.announced.heartbeats == read->heartbeats;
-      now[name] = {std::move(*read), silent ? before->second.silence + 1 : 0};
+      now[name] = {std::move(*read), silent ? before->second.silence + (counts ? 1 : 0) : 0};
     }
     if (!trouble) others = std::move(now);
   }
@@ -275,7 +275,8 @@ struct FileElection::Impl {
     try_lock(lease);
   }
 
-  void look(Lease& lease) const {
+  /// `counts`: a holder whose heartbeat is still the same has missed one.
+  void look(Lease& lease, bool counts) const {
     if (lease.fd >= 0 && !current(lease)) {
       const bool led = std::exchange(lease.leading, false);
       let_go(lease);
@@ -285,7 +286,7 @@ struct FileElection::Impl {
     if (lease.fd < 0) open(lease);
     if (lease.fd < 0 || try_lock(lease) || lease.fd < 0) return;
     const int64_t heartbeats = heartbeat_in(lease);
-    lease.silence = heartbeats == 0 || heartbeats != lease.seen ? 0 : lease.silence + 1;
+    lease.silence = heartbeats == 0 || heartbeats != lease.seen ? 0 : lease.silence + (counts ? 1 : 0);
     lease.seen = heartbeats;
     if (lease.silence >= options.patience) replace_holder(lease);
   }
@@ -299,24 +300,28 @@ struct FileElection::Impl {
   /// Heartbeats are for others. A process that is alone leaves most of them out, as they are writes to a disk: the
   /// first look at another one resumes them, long before that one loses its patience. It looks when another one
   /// arrives, and else more seldom, but often enough for that one's patience in case that the kernel did not report it.
-  /// After a pause of the process others may have come and gone.
+  /// After a pause of the process others may have come and gone. A look that an arrival or a campaign brought about is
+  /// there for leases that are free: it does not count, or many of them at once would make others silent.
   void run() {
     const std::chrono::milliseconds usual{options.poll_every.value};
     const auto alone_for = usual * std::max(options.patience * 3 / 5, 1);
     std::chrono::milliseconds pause = usual;
     auto last = std::chrono::steady_clock::now();
+    auto counted = last - usual;
     int looks = 0;
     std::unique_lock lock{mutex};
     while (!closing) {
       const auto now = std::chrono::steady_clock::now();
       const bool paused = now - std::exchange(last, now) > pause + usual * (options.patience / 2);
+      const bool counts = now - counted >= usual;
+      if (counts) counted = now;
       const bool leads_all = std::ranges::all_of(leases, [](const auto& lease) { return lease->leading; });
       const bool at_rest = leads_all && alone();
       if (paused || !at_rest || ++looks % kLooksAlone == 0) {
-        for (const auto& lease : leases) look(*lease);
+        for (const auto& lease : leases) look(*lease, counts);
         if (!roles.empty()) {
           renew_announcement();
-          look_for_others();
+          look_for_others(counts);
         }
       }
       pause = at_rest && arrivals->watches() ? alone_for : usual;
@@ -356,7 +361,7 @@ void FileElection::campaign(const std::string& service, std::function<void(bool 
   lease->changed = std::move(changed);
   const std::lock_guard lock{impl_->mutex};
   impl_->leases.push_back(lease);
-  impl_->look(*lease);
+  impl_->look(*lease, false);
   if (!lease->leading) impl_->arrivals->wake();  // it looks again soon
 }
 
@@ -374,7 +379,7 @@ void FileElection::announce(const std::string& role) {
   const std::lock_guard lock{impl_->mutex};
   impl_->roles.insert(role);
   impl_->renew_announcement();
-  impl_->look_for_others();
+  impl_->look_for_others(false);
 }
 
 std::vector<std::string> FileElection::candidates(const std::string& role) {

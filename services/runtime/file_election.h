@@ -14,13 +14,13 @@ namespace shiplog {
 /// service, `<folder>/<service>` or `<folder>/<service>.N`, leads. The kernel releases the lock when a process ends,
 /// however it ends, and another one takes it at its next look. A process that is frozen keeps its lock; but a leader
 /// also counts up a number in its lease file at every look, and one that stops doing so for `patience` looks of another
-/// process is replaced: that process makes the next lease file and locks it. A leader that finds a newer file than its
-/// own no longer leads. Heartbeats are on a thread of its own, so only a frozen process misses them, not a busy one.
-/// While no other process has announced itself there, a process writes one heartbeat in ten. Each process also holds
-/// the lock on a file `<folder>/processes/<identity>`. It has three lines: the process's fold version; a number that is
-/// counted up as in lease files, so that a process that is frozen is no candidate; the divided roles that it has
-/// announced. Older builds write and read the first line only. Threads: campaign() and resign() on the executor, which
-/// `changed` is called on.
+/// process, `poll_every` apart, is replaced: that process makes the next lease file and locks it. A leader that finds a
+/// newer file than its own no longer leads. Heartbeats are on a thread of its own, so only a frozen process misses
+/// them, not a busy one. While no other process has announced itself there, a process writes one heartbeat in ten. Each
+/// process also holds the lock on a file `<folder>/processes/<identity>`. It has three lines: the process's fold
+/// version; a number that is counted up as in lease files, so that a process that is frozen is no candidate; the
+/// divided roles that it has announced. Older builds write and read the first line only. Threads: campaign() and
+/// resign() on the executor, which `changed` is called on.
 class FileElection final : public Election {
  public:
   struct Options {

@@ -54,8 +54,8 @@ class FileElectionCandidate {
 /// What is left of a leader that does nothing any more: its lock and its last heartbeat.
 class Frozen {
  public:
-  Frozen(const TestDirectory& folder, int64_t heartbeats)
-      : fd_{::open(folder.file("scheduler").c_str(), O_RDWR | O_CREAT, 0600)} {
+  Frozen(const TestDirectory& folder, int64_t heartbeats, const std::string& service = "scheduler")
+      : fd_{::open(folder.file(service).c_str(), O_RDWR | O_CREAT, 0600)} {
     EXPECT_EQ(::flock(fd_, LOCK_EX | LOCK_NB), 0);
     if (heartbeats == 0) return;
     EXPECT_EQ(::pwrite(fd_, &heartbeats, sizeof heartbeats, 0), static_cast<ssize_t>(sizeof heartbeats));
@@ -224,6 +224,29 @@ TEST(FileElection, AResumedLeaderFindsThatItWasReplaced) {
   ::close(made);
   EXPECT_TRUE(resumed.comes_to(true)) << "it goes on as a candidate";
   EXPECT_FALSE(std::filesystem::exists(folder.file("scheduler"))) << "older files are cleared away";
+}
+
+TEST(FileElection, LooksInQuickSuccessionDoNotMakeAHolderSilent) {
+  const TestDirectory folder{"election"};
+  const Frozen scheduler{folder, 1};
+  const Frozen binder{folder, 1, "binder"};
+  ThreadLoop loop;
+  std::atomic<bool> leading{false};
+  // The next heartbeat is expected in an hour.
+  FileElection election{
+      {.folder = folder.path(), .identity = "new", .executor = &loop, .poll_every = Millis{3'600'000}}};
+  const auto campaign = [&](const std::string& service) {
+    loop.call([&] { election.campaign(service, [&](bool leads) { leading = leads; }); });
+  };
+  campaign("scheduler");
+  for (int i = 0; i < 50; ++i) {  // each makes the process look at all leases soon
+    campaign("binder");
+    loop.call([&] { election.withdraw("binder"); });
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+  EXPECT_FALSE(leading);
+  loop.call([&] { election.resign(); });
+  loop.stop();
 }
 
 TEST(FileElection, AHolderWithoutHeartbeatsIsOfAnOlderBuildAndStays) {

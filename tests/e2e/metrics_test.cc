@@ -269,6 +269,9 @@ TEST_F(MetricsTest, AProcessIsNotReadyWhileARoleHasNoLeader) {
   EXPECT_TRUE(eventually([&] { return probe("scheduler", "/readyz").body == "ok"; }));
   EXPECT_EQ(probe("scheduler", "/livez?verbose").body, "[+]ping ok\n[+]fold-thread ok\nlivez check passed\n");
   EXPECT_EQ(probe("scheduler", "/metrics").status, 404) << "no address is bound for metrics";
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.log_tail("scheduler", 1 << 20).find("event=lease.taken service=scheduler") != std::string::npos;
+  }));
   fleet_.kill("scheduler");
   EXPECT_TRUE(eventually([&] { return api.get("/readyz").status == 500; }));
   EXPECT_NE(api.get("/readyz").body.find("[-]leaders failed: no process leads for the role scheduler\n"),
