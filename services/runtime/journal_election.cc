@@ -70,14 +70,12 @@ struct JournalElection::Impl {
     return true;
   }
 
-  void heartbeat(bool leaving, std::function<void()> then = {}) {
-    Heartbeat next;
-    {
-      const std::lock_guard lock{mutex};
-      next = table.next_heartbeat();
-    }
-    if (leaving) next.claims.clear();
-    next.leaving = leaving;
+  Heartbeat next_heartbeat() {
+    const std::lock_guard lock{mutex};
+    return table.next_heartbeat();
+  }
+
+  void publish(const Heartbeat& next, std::function<void()> then = {}) {
     in_flight->store(true);
     // An answer of any kind: what counts is whether the heartbeat is read from the log.
     options.heartbeats->append(to_text(next), [flag = in_flight, then = std::move(then)](const Result<Offset>&) {
@@ -124,9 +122,9 @@ struct JournalElection::Impl {
 
   void run() {
     while (!stopping && !connect()) std::this_thread::sleep_for(kPause);
-    auto next_heartbeat = Steady::now();
+    auto due = Steady::now();
     while (!stopping) {
-      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(next_heartbeat - Steady::now()).count();
+      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(due - Steady::now()).count();
       auto records = tail->next(kBatch, Millis{std::max<int64_t>(wait, 0)});
       if (stopping) return;
       if (!records) {
@@ -138,9 +136,13 @@ struct JournalElection::Impl {
       }
       fold(records.value());
       if (in_flight->load() || read_to < caught_up_at) continue;
-      if (Steady::now() < next_heartbeat && !is_urgent()) continue;
-      heartbeat(false);
-      next_heartbeat = Steady::now() + std::chrono::milliseconds{options.heartbeat_every.value};
+      const auto now = Steady::now();
+      const bool early = now < due;
+      if (early && !is_urgent()) continue;
+      Heartbeat next = next_heartbeat();
+      next.early = early;
+      publish(next);
+      if (!early) due = now + std::chrono::milliseconds{options.heartbeat_every.value};
     }
   }
 };
@@ -205,7 +207,10 @@ void JournalElection::resign() {
   // The last heartbeat: it must follow any heartbeat of the thread's.
   impl_->thread.join();
   const auto sent = std::make_shared<std::promise<void>>();
-  impl_->heartbeat(true, [sent] { sent->set_value(); });
+  Heartbeat last = impl_->next_heartbeat();
+  last.claims.clear();
+  last.leaving = true;
+  impl_->publish(last, [sent] { sent->set_value(); });
   sent->get_future().wait_for(kFarewell);
 }
 

@@ -42,6 +42,7 @@ std::string to_text(const Heartbeat& heartbeat) {
   if (!heartbeat.releases.empty()) value.set("releases", names(heartbeat.releases));
   if (!heartbeat.roles.empty()) value.set("roles", names(heartbeat.roles));
   if (heartbeat.leaving) value.set("leaving", true);
+  if (heartbeat.early) value.set("early", true);
   if (heartbeat.fold_version > 0) value.set("foldVersion", heartbeat.fold_version);
   return to_json(value);
 }
@@ -59,13 +60,14 @@ Result<Heartbeat> heartbeat_from(std::string_view text) {
   heartbeat.releases = names(value["releases"]);
   heartbeat.roles = names(value["roles"]);
   heartbeat.leaving = value["leaving"].as_bool();
+  heartbeat.early = value["early"].as_bool();
   heartbeat.fold_version = static_cast<uint32_t>(std::max<int64_t>(value["foldVersion"].as_int(), 0));
   return heartbeat;
 }
 
 void LeaseTable::fold(Offset at, const Heartbeat& heartbeat) {
   read_to_ = at.value;
-  if (heartbeat.from == self_) {
+  if (heartbeat.from == self_ && !heartbeat.early) {
     for (auto& [service, lease] : leases_) ++lease.silence;
     for (auto& [name, process] : processes_) ++process.silence;
     std::erase_if(processes_, [](const auto& known) { return known.second.silence > kForgottenAfter; });

@@ -23,6 +23,7 @@ struct Heartbeat {
   uint32_t fold_version = 0;              ///< the newest it supports; 0: its build is older than the announcement
   std::set<std::string> releases = {};    ///< services that it led, and gives up
   std::set<std::string> roles = {};       ///< divided roles that it would take slots of
+  bool early = false;                     ///< published before its time, for its claims or releases
 
   bool operator==(const Heartbeat&) const = default;
 };
@@ -35,7 +36,8 @@ Result<Heartbeat> heartbeat_from(std::string_view text);
 /// claims the first wins, as the second cannot have read of it.
 ///
 /// There is no clock in it: a holder has fallen silent when `patience` heartbeats of our own have been read from the
-/// log without one of its in between. So an outage of the log, or a pause of our own, silences no holder.
+/// log without one of its in between. So an outage of the log, or a pause of our own, silences no holder. Early ones do
+/// not count, as the holder sends none meanwhile.
 class LeaseTable {
  public:
   LeaseTable(std::string self, int patience, uint32_t fold_version = 0)

@@ -105,6 +105,21 @@ TEST_F(Candidates, AHolderThatSendsHeartbeatsKeepsIt) {
   EXPECT_FALSE(b.leads("scheduler"));
 }
 
+TEST_F(Candidates, HeartbeatsBeforeTheirTimeDoNotMakeAHolderSilent) {
+  LeaseTable& a = add("a");
+  LeaseTable& b = add("b");
+  store(a.next_heartbeat());
+  for (int i = 0; i < 20; ++i) {
+    Heartbeat early = b.next_heartbeat();
+    early.early = true;
+    store(heartbeat_from(to_text(early)).value());
+  }
+  EXPECT_TRUE(b.led("scheduler"));
+  EXPECT_TRUE(b.next_heartbeat().claims.empty());
+  for (int i = 0; i < kPatience; ++i) store(b.next_heartbeat());
+  EXPECT_FALSE(b.led("scheduler"));
+}
+
 TEST_F(Candidates, ASilentHolderIsReplacedAfterSoManyHeartbeatsOfOurOwn) {
   LeaseTable& a = add("a");
   LeaseTable& b = add("b");
