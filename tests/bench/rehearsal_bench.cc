@@ -191,8 +191,10 @@ RehearsalReport measure(Figures& figures, const State& fleet, const std::string&
   figures.value("rehearsal", "workloads concerned, " + what, static_cast<double>(report.workloads.size()), "workloads");
   figures.value("rehearsal", "of them healthy at the end, " + what,
                 static_cast<double>(report.count(WorkloadOutcome::kHealthy)), "workloads");
-  figures.value("rehearsal", "virtual time until everything is healthy, " + what,
-                report.all_healthy ? static_cast<double>(report.all_healthy->value) / 1000 : -1, "virtual seconds");
+  if (report.all_healthy) {
+    figures.value("rehearsal", "virtual time until everything is healthy, " + what,
+                  static_cast<double>(report.all_healthy->value) / 1000, "virtual seconds");
+  }
   figures.value("rehearsal", "entries folded, " + what, static_cast<double>(report.entries), "entries");
   const Time alone = fold_alone(fleet, report.entries);
   figures.seconds("machine", "the fold alone, as many entries, " + what, alone);
