@@ -239,7 +239,7 @@ TEST(FileElection, LooksInQuickSuccessionDoNotMakeAHolderSilent) {
     loop.call([&] { election.campaign(service, [&](bool leads) { leading = leads; }); });
   };
   campaign("scheduler");
-  for (int i = 0; i < 50; ++i) {  // each makes the process look at all leases soon
+  for (int i = 0; i < 50; ++i) {  // each wakes the thread that looks, which sleeps again meanwhile
     campaign("binder");
     loop.call([&] { election.withdraw("binder"); });
     std::this_thread::sleep_for(std::chrono::milliseconds{2});

@@ -244,7 +244,7 @@ TEST_F(ReplicaTest, IsCurrentWhenWhatTheJournalHadIsFolded) {
 
 TEST_F(ReplicaTest, TheJournalMayTellItsHeadWhenTheReplicaIsDestroyed) {
   journal.asks_another = true;
-  replica->when_current([](const Result<void>&) { FAIL() << "nobody is there any more"; });
+  replica->when_current([](const Result<void>&) { FAIL() << "the replica is destroyed"; });
   replica.reset();
   journal.asked.front()(Offset{0});
   executor.run();

@@ -193,7 +193,7 @@ class CollectorRole final : public Role {
     return decided;
   }
 
-  /// `in_part`: the Work has not reported in full (has_reported()), so that a binding that waits goes on waiting.
+  /// `in_part`: has_reported() does not hold for the Work yet. A binding that waits for it is not woken.
   void wake_binding(const State& state, const Value& work, std::vector<ObjectKey>& wake, bool in_part = false) const {
     for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
       const auto id = label_of(work, label);
