@@ -329,7 +329,8 @@ Value& Value::insert(std::string_view key) {
     *this = std::move(own);
   } else if (payload_.counted == nullptr || payload_.counted->capacity == size) {
     Value larger;
-    larger.make_block(0, size + std::max<size_t>(2, size / 2));
+    larger.make_block(0,
+                      size + std::max<size_t>(size < 4 ? 2 : 1, size / 4));  // most objects stay as large as they are
     if (payload_.counted != nullptr) {
       shift(larger.block(), block(), at);
       shift(larger.block() + at + 1, block() + at, size - at);
@@ -349,7 +350,17 @@ bool Value::erase(std::string_view key) {
   if (found == nullptr) return false;
   const size_t size = stored_size();
   const auto index = static_cast<size_t>(reinterpret_cast<const Member*>(found - 1) - block());
-  make_own();
+  if (!sole()) {
+    Value own;
+    own.make_block(0, size - 1);
+    if (size > 1) {
+      std::uninitialized_copy_n(block(), index, own.block());
+      std::uninitialized_copy_n(block() + index + 1, size - index - 1, own.block() + index);
+      own.meta_ = meta(Kind::kObject, 0, size - 1);
+    }
+    *this = std::move(own);
+    return true;
+  }
   std::destroy_at(block() + index);
   std::memmove(static_cast<void*>(block() + index), static_cast<const void*>(block() + index + 1),
                (size - index - 1) * sizeof(Member));

@@ -39,8 +39,9 @@ void set_condition(Value& object, std::string_view type, std::string_view status
                    std::string_view message, UtcMillis time) {
   Value& condition = edit_condition(object.edit("status"), type);
   set_condition_status(condition, status, time);
-  condition.set("reason", reason);
-  condition.set("message", message);
+  // Most of them are well-known texts, which take no memory.
+  condition.set("reason", Value::key(reason));
+  condition.set("message", Value::key(message));
 }
 
 void remove_condition(Value& status, std::string_view type) {

@@ -1,8 +1,12 @@
 #include "events/state/manifest.h"
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "events/state/work.h"
 
@@ -60,6 +64,20 @@ void prune_job(Value& job) {
   erase_at(job, {"spec"}, "ttlSecondsAfterFinished");
 }
 
+bool has_any(const Value& object, std::span<const std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return object.contains(name); });
+}
+
+/// A copy that takes no more memory than what is left needs.
+Value without(const Value& object, std::span<const std::string_view> names) {
+  Value::Object kept;
+  kept.reserve(object.size());
+  for (const auto& member : object.members()) {
+    if (std::ranges::find(names, member.key()) == names.end()) kept.push_back(member);
+  }
+  return Value::object(std::move(kept));
+}
+
 void prune_service_account(Value& account) {
   if (!account["secrets"].is_array()) return;
   const std::string token_prefix = account["metadata"]["name"].str() + "-token-";
@@ -71,11 +89,13 @@ void prune_service_account(Value& account) {
 }  // namespace
 
 Value pruned(Value manifest) {
-  for (const char* field : {"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
-                            "managedFields", "resourceVersion", "selfLink", "uid", "ownerReferences", "finalizers"}) {
-    if (manifest["metadata"].contains(field)) manifest.edit("metadata").erase(field);
-  }
+  constexpr std::array<std::string_view, 10> kOfServers = {"creationTimestamp", "deletionGracePeriodSeconds",
+                                                           "deletionTimestamp", "finalizers",
+                                                           "generation",        "managedFields",
+                                                           "ownerReferences",   "resourceVersion",
+                                                           "selfLink",          "uid"};
   manifest.erase("status");
+  if (has_any(manifest["metadata"], kOfServers)) manifest.set("metadata", without(manifest["metadata"], kOfServers));
   const std::string kind = manifest["kind"].str();
   if (kind == "Deployment") {
     erase_at(manifest, {"metadata", "annotations"}, "deployment.kubernetes.io/revision");
@@ -96,13 +116,19 @@ Value pruned(Value manifest) {
   return manifest;
 }
 
-void record_managed_keys(Value& manifest) {
+void record_managed_keys(Value& manifest, const Value& like) {
   static_assert(std::string_view{annotation::kManagedAnnotations} < std::string_view{annotation::kManagedLabels});
-  const std::string labels = joined_keys(manifest["metadata"]["labels"]);
+  const Value& alike = like["metadata"]["annotations"];
+  const auto shared = [&](const char* key, const std::string& text) {
+    const Value& same = alike[key];
+    return same.is_string() && same.as_string() == text ? same : Value{text};
+  };
+  Value labels = shared(annotation::kManagedLabels, joined_keys(manifest["metadata"]["labels"]));
   Value& annotations = manifest.edit("metadata").edit("annotations");
-  annotations.set(annotation::kManagedLabels, labels);
+  annotations.set(annotation::kManagedLabels, std::move(labels));
   annotations.set(annotation::kManagedAnnotations,
-                  joined_keys(annotations, {annotation::kManagedAnnotations, annotation::kManagedLabels}));
+                  shared(annotation::kManagedAnnotations,
+                         joined_keys(annotations, {annotation::kManagedAnnotations, annotation::kManagedLabels})));
 }
 
 }  // namespace shiplog

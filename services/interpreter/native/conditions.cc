@@ -25,12 +25,13 @@ void put(Value& status, const Value& before, const Condition& condition, bool ha
   const bool same_status = old["status"].as_string() == condition.status;
   const bool same =
       same_status && old["reason"].as_string() == condition.reason && old["message"].as_string() == condition.message;
+  const auto kept = [&](const char* time) { return old[time].is_string() ? old[time] : Value{""}; };
   Value put = Value::object({{"type", condition.type},
                              {"status", condition.status},
-                             {"reason", condition.reason},
-                             {"message", condition.message},
-                             {"lastTransitionTime", same_status ? old["lastTransitionTime"].str() : rfc3339(now)}});
-  if (has_update_time) put.set("lastUpdateTime", same ? old["lastUpdateTime"].str() : rfc3339(now));
+                             {"reason", Value::key(condition.reason)},
+                             {"message", Value::key(condition.message)},
+                             {"lastTransitionTime", same_status ? kept("lastTransitionTime") : Value{rfc3339(now)}}});
+  if (has_update_time) put.set("lastUpdateTime", same ? kept("lastUpdateTime") : Value{rfc3339(now)});
   edit_condition(status, condition.type) = std::move(put);
 }
 

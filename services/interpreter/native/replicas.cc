@@ -114,8 +114,9 @@ std::optional<Value> revise_replica(const Value& object, int64_t count) {
   if (!job && !is_scaled(kind)) return std::nullopt;
   const char* field = job ? "parallelism" : "replicas";
   Value revised = object;
-  // A field that the template leaves to its default is not added.
-  if (object["spec"].contains(field)) revised.edit("spec").set(field, count);
+  // A field that the template leaves to its default is not added. A spec that is as it should be stays shared.
+  const Value* present = object["spec"].find(field);
+  if (present != nullptr && *present != Value{count}) revised.edit("spec").set(field, count);
   return revised;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "services/programs/huge_pages.h"
+#include "services/programs/allocator.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogctl/ctl.h"
 #include "services/roles/registry.h"
@@ -34,7 +34,7 @@ shiplog::ctl::Terminal terminal_of(int fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  shiplog::use_huge_pages();
+  shiplog::configure_allocator();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported as a failed write
   const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION,
                                       terminal_of(STDOUT_FILENO), ::isatty(STDERR_FILENO) != 0};

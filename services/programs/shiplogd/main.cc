@@ -12,7 +12,7 @@
 
 #include "events/base/quantity.h"
 #include "services/adapters/sandbox/child.h"
-#include "services/programs/huge_pages.h"
+#include "services/programs/allocator.h"
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/agent_command.h"
 #include "services/programs/shiplogd/audit_options.h"
@@ -527,7 +527,7 @@ int run(std::vector<std::string> words) {
     std::printf("%s\n", words_of(selectable_roles(), "\n").c_str());
     return 0;
   }
-  use_huge_pages();
+  configure_allocator();
   block_signals();
   allow_open_files();
   if (serve_command.parsed()) return serve_command.run();

@@ -13,9 +13,8 @@ Value manifest_status(int64_t ordinal, const Value& manifest, const Value& statu
                                     {"name", manifest["metadata"]["name"]}});
   if (!group.empty()) identifier.set("group", group);
   if (!manifest["metadata"]["namespace"].is_empty()) identifier.set("namespace", manifest["metadata"]["namespace"]);
-  Value entry = Value::object({{"identifier", identifier}, {"health", health}});
-  if (!status.is_null()) entry.set("status", status);
-  return entry;
+  if (status.is_null()) return Value::object({{"identifier", identifier}, {"health", health}});
+  return Value::object({{"identifier", identifier}, {"health", health}, {"status", status}});
 }
 
 bool is_about(const Value& manifest_status, const Value& manifest) {

@@ -111,10 +111,9 @@ void MemberWatches::forget_cluster(const std::string& cluster) {
 void MemberWatches::forget_work(const ObjectKey& work) {
   slot_of_work(work).pending.erase(work);
   generations_.erase(work);
-  applied_at_.erase(work);
   slot_of_work(work).look_again.erase(work);
   slot_of_work(work).unlisted.erase(work);
-  baselines_.erase(work);
+  seen_.erase(work);
   asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
 }
 
@@ -123,8 +122,7 @@ void MemberWatches::forget_slot(int number) {
   const auto of_work = [&](const ObjectKey& work) { return slot_of(cluster_of_space(work.ns)) == number; };
   std::erase_if(watches_, [&](const auto& item) { return slot_of(item.first.name) == number; });
   std::erase_if(generations_, [&](const auto& item) { return of_work(item.first); });
-  std::erase_if(applied_at_, [&](const auto& item) { return of_work(item.first); });
-  std::erase_if(baselines_, [&](const auto& item) { return of_work(item.first); });
+  std::erase_if(seen_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(asking_, [&](const auto& item) { return of_work(item.first.first); });
   std::erase_if(status_budgets_, [&](const auto& item) { return slot_of(item.first) == number; });
 }
@@ -151,7 +149,13 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
 void MemberWatches::look_again(const ObjectKey& work, const Value& value) {
   Slot& own = slot_of_work(work);
   const int64_t generation = value["metadata"]["generation"].as_int();
-  if (applied(value) && applied_at_[work].generation != generation) applied_at_[work] = {generation, ++moments_};
+  if (applied(value)) {
+    Seen& seen = seen_[work];
+    if (seen.applied_generation != generation) {
+      seen.applied_generation = generation;
+      seen.applied_moment = ++moments_;
+    }
+  }
   if (evicting(value)) own.look_again.insert(work);
   doubt_unlisted(work, value);
   if (applied(value) && value["status"]["manifestStatuses"].size() < manifests_of(value).size()) {
@@ -294,7 +298,8 @@ void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMilli
       continue;
     }
     if (arrived.what == Arrived::What::kGone) {
-      if (const auto known = baselines_.find(work); known != baselines_.end()) known->second.erase(ordinal);
+      const auto seen = seen_.find(work);
+      if (seen != seen_.end() && ordinal < seen->second.baselines.size()) seen->second.baselines[ordinal] = {};
       asking_.erase({work, ordinal});
       gone(state, work, manifest);
       if (!applied(value)) doubt(arrived.type, work);
@@ -315,10 +320,10 @@ const Value& MemberWatches::statuses_of(const State& state, const ObjectKey& wor
 }
 
 const MemberWatches::Baseline* MemberWatches::baseline_of(const ObjectKey& work, size_t ordinal) const {
-  const auto of_work = baselines_.find(work);
-  if (of_work == baselines_.end()) return nullptr;
-  const auto known = of_work->second.find(ordinal);
-  return known == of_work->second.end() ? nullptr : &known->second;
+  const auto seen = seen_.find(work);
+  if (seen == seen_.end() || ordinal >= seen->second.baselines.size()) return nullptr;
+  const Baseline& known = seen->second.baselines[ordinal];
+  return known.manifest.is_null() ? nullptr : &known;
 }
 
 void MemberWatches::present(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived,
@@ -364,8 +369,8 @@ void MemberWatches::gone(const State& state, const ObjectKey& work, const Value&
 /// A list shows the object as it was when the list was requested, possibly before the last write. If it has been
 /// written since, the watch that continues the list reports that.
 bool MemberWatches::asked_before_applied(const ObjectKey& work, const Arrived& arrived) const {
-  const auto known = applied_at_.find(work);
-  return arrived.asked != 0 && known != applied_at_.end() && arrived.asked < known->second.moment;
+  const auto seen = seen_.find(work);
+  return arrived.asked != 0 && seen != seen_.end() && arrived.asked < seen->second.applied_moment;
 }
 
 /// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things
@@ -378,10 +383,10 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
   const Baseline* known = baseline_of(work, ordinal);
   // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
   const bool same = known != nullptr && known->manifest == manifest;
-  const std::string manifest_hash = same ? known->manifest_hash : to_string(siphash128(to_json(manifest)));
+  const Hash128 manifest_hash = same ? known->manifest_hash : siphash128(to_json(manifest));
   // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
-  if (hash != manifest_hash) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
-  const std::string revision{annotation_of(object, annotation::kRevision)};
+  if (hash != to_string(manifest_hash)) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
+  const Value revision{annotation_of(object, annotation::kRevision)};
   const Content content = content_of(object, known);
   const bool secret = manifest["kind"].as_string() == "Secret";
   Value wanted = manifest;
@@ -389,11 +394,15 @@ bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t or
     wanted.erase("data");
     wanted.erase("stringData");
   }
-  const auto [at, first] = baselines_[work].try_emplace(ordinal, Baseline{revision, content, false, false, {}, {}});
-  Baseline& baseline = at->second;
+  const bool first = known == nullptr;
+  auto& baselines = seen_[work].baselines;
+  if (ordinal >= baselines.size()) baselines.resize(ordinal + 1);
+  Baseline& baseline = baselines[ordinal];
   baseline.manifest = manifest;
   baseline.manifest_hash = manifest_hash;
   if (first) {
+    baseline.revision = revision;
+    baseline.content = content;
     baseline.literal = holds(object, wanted);
     baseline.altered = !baseline.literal;
   } else if (baseline.revision != revision) {

@@ -109,12 +109,12 @@ class MemberWatches {
   };
   /// What an object was when it was last written by the dispatcher, to detect later changes by others.
   struct Baseline {
-    std::string revision;
+    Value revision;
     Content content;
     bool altered = false;
     bool literal = false;  // the member spells it as the manifest does
-    Value manifest;        // of the Work then, and its hash: every report of the object needs it
-    std::string manifest_hash;
+    Value manifest;        // of the Work then, and its hash: every report of the object needs it. Null: not seen
+    Hash128 manifest_hash;
   };
   static Content content_of(const Value& object, const Baseline* known);
   struct Listing;
@@ -210,14 +210,14 @@ class MemberWatches {
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   KeyTable<int64_t> generations_;   // that the pending reports are known to be of, by Work
   std::set<std::string> evicting_;  // permanent ids of the bindings with evictions
-  /// When the Work was seen to be applied first, for a generation.
-  struct AppliedAt {
-    int64_t generation = 0;
-    uint64_t moment = 0;
+  struct Seen {
+    // When the Work was seen to be applied first, for a generation. 0: it was not.
+    int64_t applied_generation = 0;
+    uint64_t applied_moment = 0;
+    std::vector<Baseline> baselines;  // by manifest; those at the end are left out
   };
   uint64_t moments_ = 0;  // counts what is put in an order by it
-  KeyTable<AppliedAt> applied_at_;
-  KeyTable<std::map<size_t, Baseline>> baselines_;  // by Work, then by manifest
+  KeyTable<Seen> seen_;   // by Work
   std::map<ManifestRef, Asking> asking_;
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes

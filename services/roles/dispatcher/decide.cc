@@ -131,17 +131,12 @@ bool render_targets(const State& state, const Object& object, const Binding& bin
   const std::vector<Target> targets = targets_of(object.value["spec"]);
   const Value& source_object = state.value_of(source_key);
   const Overrides overrides{state, source_key, source_object};
+  Source shared = source_of(binding);
+  NewWorkStatus new_status{now};
   for (const Target& target : targets) {
     const Cluster* cluster = state.cluster(target.cluster);
     if (cluster == nullptr) continue;
-    Source source{binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId,
-                  binding.permanent_id,
-                  binding.key.ns,
-                  binding.key.name,
-                  binding.cluster_scoped(),
-                  "",
-                  "",
-                  ""};
+    Source source = shared;
     Explained explained;
     const auto rendered = [&]() -> interpreter::Interpreted<Value> {
       SHIPLOG_TRY(Value scaled, revised(state, source_object, binding, targets, target, now));
@@ -168,9 +163,10 @@ bool render_targets(const State& state, const Object& object, const Binding& bin
       Value made = make_work(std::move(manifest).value(), work, source_object, source,
                              suspended_on(binding.suspension, target.cluster), binding.preserve_on_deletion, before);
       SHIPLOG_CHECK(rendered_for(made, binding.key), "a Work names the binding that it is rendered for");
+      shared.like = made["spec"]["workload"]["manifests"][0];
       return made;
     };
-    if (!put_work(state, work, std::move(summary), std::move(explained.steps), render, now, decision) ||
+    if (!put_work(state, work, std::move(summary), std::move(explained.steps), render, new_status, decision) ||
         !delete_former(state, present, work, decision)) {
       return false;
     }
@@ -301,8 +297,9 @@ Decided decide_synced_namespace(const State& state, const ObjectKey& key, const 
   const Overrides overrides{state, key, object.value};
   DecisionBuilder decision;
   RenderOutcome outcome{key};
+  NewWorkStatus new_status{now};
   for (const auto& [name, cluster] : state.clusters()) {
-    Source source{"", "", "", "", false, "", "", ""};
+    Source source;
     Explained explained;
     auto manifest = overridden(overrides, object.value, object.value, cluster, source, explained);
     if (!manifest) {
@@ -324,7 +321,8 @@ Decided decide_synced_namespace(const State& state, const ObjectKey& key, const 
       rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
       return rendered;
     };
-    if (!put_work(state, work, {"Namespace", key.name, name}, std::move(explained.steps), render, now, decision)) {
+    if (!put_work(state, work, {"Namespace", key.name, name}, std::move(explained.steps), render, new_status,
+                  decision)) {
       return std::move(decision).build_and_look_again(now);
     }
   }

@@ -23,11 +23,28 @@ inline bool open_for_works(const State& state, const std::string& cluster) {
   return space != nullptr && !deleting(space->value);
 }
 
+/// The status of Works that are made at one moment: one Value for all of them.
+class NewWorkStatus {
+ public:
+  explicit NewWorkStatus(UtcMillis now) : now_{now} {}
+  const Value& of(bool suspended) {
+    Value& status = suspended ? suspended_ : dispatched_;
+    if (status.is_null()) {
+      status = Value::object({{"conditions", Value::array({dispatching_condition(suspended, now_)})}});
+    }
+    return status;
+  }
+
+ private:
+  UtcMillis now_;
+  Value suspended_, dispatched_;
+};
+
 /// Renders one Work, unless it already is as it should be. A Work that is being deleted is waited for (B-25). False:
 /// the decision is full.
 template <class Render>
 bool put_work(const State& state, const ObjectKey& work, ManifestRendered summary, std::vector<Fact> steps,
-              Render render, UtcMillis now, DecisionBuilder& decision) {
+              Render render, NewWorkStatus& status, DecisionBuilder& decision) {
   const Object* present = state.find(work);
   const Value& before = present == nullptr ? state.value_of(work) : present->value;
   if (deleting(before)) return true;
@@ -35,8 +52,7 @@ bool put_work(const State& state, const ObjectKey& work, ManifestRendered summar
   if (rendered == before) return true;
   if (present == nullptr) {
     // E-3: true from the beginning, so it is part of the new Work. Later it is written when it flips (apply_work.cc).
-    const bool suspended = rendered["spec"]["suspendDispatching"].as_bool();
-    rendered.set("status", Value::object({{"conditions", Value::array({dispatching_condition(suspended, now)})}}));
+    rendered.set("status", status.of(rendered["spec"]["suspendDispatching"].as_bool()));
   }
   Explanation why;
   why.summary = std::move(summary);

@@ -18,18 +18,6 @@ void add_all(Value& into, const Value& members) {
   for (const auto& member : members.members()) into.set(member.key(), member.value);
 }
 
-Value binding_reference(const Source& source) {
-  Value annotations = Value::object();
-  if (source.binding_name.empty()) return annotations;
-  if (source.cluster_binding) {
-    annotations.set(annotation::kClusterBindingName, source.binding_name);
-  } else {
-    annotations.set(annotation::kBindingNamespace, source.binding_ns);
-    annotations.set(annotation::kBindingName, source.binding_name);
-  }
-  return annotations;
-}
-
 /// Sorted, each once.
 Value with_own_finalizer(const Value& finalizers) {
   if (finalizers.size() == 1 && finalizers[0].as_string() == finalizer::kWork) return finalizers;
@@ -39,6 +27,17 @@ Value with_own_finalizer(const Value& finalizers) {
 }
 
 }  // namespace
+
+Source source_of(const Binding& binding) {
+  Source source;
+  source.label_key = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  source.label_value = binding.permanent_id;
+  source.binding_annotations = binding.cluster_scoped()
+                                   ? Value::object({{annotation::kClusterBindingName, binding.key.name}})
+                                   : Value::object({{annotation::kBindingNamespace, binding.key.ns},
+                                                    {annotation::kBindingName, binding.key.name}});
+  return source;
+}
 
 interpreter::Interpreted<Value> revised(const State& state, const Value& object, const Binding& binding,
                                         const std::vector<Target>& targets, const Target& target, UtcMillis now) {
@@ -66,7 +65,10 @@ std::string conflict_resolution(const Value& manifest, const Binding& binding) {
 Value make_work(Value manifest, const ObjectKey& work, const Value& object, const Source& source, bool suspended,
                 bool preserve, const Value& before) {
   const auto old_id = label_of(before, label::kWorkId);
-  const std::string id = old_id.empty() ? new_work_id(work, source.label_value) : std::string{old_id};
+  // Each text that stands in several places is one Value.
+  const Value id{old_id.empty() ? new_work_id(work, source.label_value.as_string()) : std::string{old_id}};
+  const Value name{work.name};
+  const Value ns{work.ns};
 
   // Neither template nor override determines which binding the manifest belongs to.
   Value labels = manifest["metadata"]["labels"];
@@ -78,23 +80,24 @@ Value make_work(Value manifest, const ObjectKey& work, const Value& object, cons
   for (const char* key : {annotation::kBindingNamespace, annotation::kBindingName, annotation::kClusterBindingName}) {
     annotations.erase(key);
   }
-  add_all(annotations, binding_reference(source));
+  add_all(annotations, source.binding_annotations);
   const int64_t generation = object["metadata"]["generation"].as_int();
   if (generation > 0) annotations.set(annotation::kTemplateGeneration, std::to_string(generation));
-  annotations.set(annotation::kTemplateUid, uid_of(object));
-  annotations.set(annotation::kWorkName, work.name);
-  annotations.set(annotation::kWorkNamespace, work.ns);
+  const Value& uid = object["metadata"]["uid"];
+  annotations.set(annotation::kTemplateUid, uid.is_string() ? uid : Value{""});
+  annotations.set(annotation::kWorkName, name);
+  annotations.set(annotation::kWorkNamespace, ns);
   annotations.set(annotation::kConflictResolution, source.conflict_resolution);
   manifest.edit("metadata").set("labels", std::move(labels));
   manifest.edit("metadata").set("annotations", std::move(annotations));
-  record_managed_keys(manifest);
+  record_managed_keys(manifest, source.like.is_null() ? before["spec"]["workload"]["manifests"][0] : source.like);
 
   Value work_labels = before["metadata"]["labels"];
   if (!source.label_key.empty()) work_labels.set(source.label_key, source.label_value);
   work_labels.set(label::kWorkId, id);
   Value work_annotations = before["metadata"]["annotations"];
   if (work_annotations.is_null()) work_annotations = Value::object();
-  add_all(work_annotations, binding_reference(source));
+  add_all(work_annotations, source.binding_annotations);
   work_annotations.set(annotation::kConflictResolution, source.conflict_resolution);
   // When none applies any more the old ones stay, as upstream (B-21).
   if (!source.applied_cluster_overrides.empty()) {
@@ -106,8 +109,8 @@ Value make_work(Value manifest, const ObjectKey& work, const Value& object, cons
   rendered.set("apiVersion", "work.karmada.io/v1alpha1");
   rendered.set("kind", "Work");
   Value& head = rendered.edit("metadata");
-  head.set("name", work.name);
-  head.set("namespace", work.ns);
+  head.set("name", name);
+  head.set("namespace", ns);
   head.set("labels", std::move(work_labels));
   head.set("annotations", std::move(work_annotations));
   head.set("finalizers", with_own_finalizer(before["metadata"]["finalizers"]));

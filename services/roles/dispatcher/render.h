@@ -12,12 +12,16 @@ namespace shiplog::dispatcher {
 
 /// The origin of a manifest: goes into its labels and annotations (B-12, B-13).
 struct Source {
-  std::string label_key, label_value;  ///< the binding's permanent id; empty for a namespace's Work
-  std::string binding_ns, binding_name;
-  bool cluster_binding = false;
+  std::string label_key;  ///< for the binding's permanent id; empty for a namespace's Work
+  Value label_value;
+  Value binding_annotations;                                 ///< that name the binding; null for a namespace's Work
   std::string conflict_resolution;                           ///< "abort" or "overwrite"
   std::string applied_cluster_overrides, applied_overrides;  ///< JSON for the Work's annotations; empty: none (B-21)
+  Value like;  ///< a manifest of the same source, or null: texts that are the same are shared with it
 };
+
+/// Of the Works of a binding, for all its targets.
+Source source_of(const Binding& binding);
 
 using shiplog::pruned;
 

@@ -37,7 +37,8 @@ Value resource_quota(const ObjectKey& key, const Value& assignment) {
 
 Value render(const ObjectKey& key, const Value& quota, const ObjectKey& work, const Value& assignment,
              const Value& before) {
-  const Source source{"", "", "", "", false, "abort", "", ""};
+  Source source;
+  source.conflict_resolution = "abort";
   Value made = make_work(resource_quota(key, assignment), work, quota, source, false, false, before);
   Value& labels = made.edit("metadata").edit("labels");
   labels.set(label::kQuotaNamespace, key.ns);
@@ -52,6 +53,7 @@ Result<Decided> decide_static_quota(const State& state, const ObjectKey& key, Ut
   const Value& quota = state.value_of(key);
   const bool stays = !quota.is_null() && !deleting(quota);
   DecisionBuilder decision;
+  NewWorkStatus new_status{now};
   std::string foreign;
   for (const auto& [cluster, view] : state.clusters()) {
     const ObjectKey work = work_of_quota(key, cluster);
@@ -68,7 +70,7 @@ Result<Decided> decide_static_quota(const State& state, const ObjectKey& key, Ut
     }
     if (present.is_null() && !open_for_works(state, cluster)) continue;
     const auto make = [&](const Value& before) { return render(key, quota, work, *assignment, before); };
-    if (!put_work(state, work, {"ResourceQuota", key.name, cluster}, {}, make, now, decision)) {
+    if (!put_work(state, work, {"ResourceQuota", key.name, cluster}, {}, make, new_status, decision)) {
       return std::move(decision).build_and_look_again(now);
     }
   }

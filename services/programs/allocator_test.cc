@@ -1,4 +1,4 @@
-#include "services/programs/huge_pages.h"
+#include "services/programs/allocator.h"
 
 #include <cstdint>
 #include <cstring>
