@@ -5,6 +5,9 @@
 #include <fstream>
 #include <string>
 
+#ifdef SHIPLOG_TCMALLOC
+#include <gperftools/malloc_extension.h>
+#endif
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -76,6 +79,18 @@ TEST(HugePageChunks, WhatCannotBeHasNoMemory) {
   EXPECT_EQ(chunks.take(SIZE_MAX / 2, 8192), nullptr);
   EXPECT_NE(chunks.take(8192, 8192), nullptr) << "and the next one is served";
 }
+
+#ifdef SHIPLOG_TCMALLOC
+TEST(Allocator, ThreadsKeepLittleFreedMemory) {
+  const char* const kProperty = "tcmalloc.max_total_thread_cache_bytes";
+  size_t bytes = 0;
+  ASSERT_TRUE(MallocExtension::instance()->GetNumericProperty(kProperty, &bytes));
+  ASSERT_EQ(bytes, size_t{32} << 20U) << "what it has otherwise";
+  configure_allocator();
+  ASSERT_TRUE(MallocExtension::instance()->GetNumericProperty(kProperty, &bytes));
+  EXPECT_EQ(bytes, size_t{8} << 20U);
+}
+#endif
 
 }  // namespace
 }  // namespace shiplog

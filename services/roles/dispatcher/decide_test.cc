@@ -151,6 +151,27 @@ TEST_F(DispatcherDecide, MarksTheManifest_B_12_B_13) {  // T-16
             std::string_view::npos);
 }
 
+TEST_F(DispatcherDecide, WorksOfOneDecisionShareWhatIsTheSame) {
+  const Value object = deployment("default", "web", 2);
+  const ObjectKey key = place(object, {{"m1", 2}, {"m2", 2}});
+  ASSERT_EQ(decide(key).size(), 2U);
+  const auto same_memory = [&](const Value& one, const Value& other) {
+    ASSERT_GT(one.as_string().size(), 14U) << "it does not lie inside the Value";
+    EXPECT_EQ(one.as_string().data(), other.as_string().data()) << one.as_string();
+  };
+  const auto annotations = [&](const char* cluster) { return manifest(cluster, object)["metadata"]["annotations"]; };
+  for (const char* name : {annotation::kManagedAnnotations, annotation::kManagedLabels, annotation::kTemplateUid}) {
+    same_memory(annotations("m1")[name], annotations("m2")[name]);
+  }
+  const Value& first = work("m1", object);
+  same_memory(first["metadata"]["labels"][label::kWorkId],
+              manifest("m1", object)["metadata"]["labels"][label::kWorkId]);
+  EXPECT_EQ(first["status"]["conditions"].items().data(), work("m2", object)["status"]["conditions"].items().data());
+  EXPECT_EQ(manifest("m1", object)["spec"].members().data(),
+            stage.state().value_of({"deployments.apps", "default", "web"})["spec"].members().data())
+      << "the members run as many replicas as the template says: its spec is not copied";
+}
+
 TEST_F(DispatcherDecide, PrunesWhatTheServerPutIn_B_14) {
   Value web = deployment("default", "web", 2);
   web.edit("metadata").set("finalizers", Value::array({"a"}));
