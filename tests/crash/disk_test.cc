@@ -31,7 +31,9 @@ class Disk : public ::testing::Test {
         << "the full disk is not reported";
     for (int number = 0; process().running() && number < 20; ++number) {
       const Answer refused = create("refused-" + std::to_string(number));
-      EXPECT_TRUE(refused.status == 500 || refused.status == 201 || refused.status == 0) << refused;
+      // 503: it is about to end.
+      EXPECT_TRUE(refused.status == 500 || refused.status == 503 || refused.status == 201 || refused.status == 0)
+          << refused;
       const Answer read = plane_.fleet().api().get(ClientWorkload::kConfigMaps);
       EXPECT_TRUE(read.status == 200 || !process().running() || eventually([&] { return !process().running(); }))
           << "reads continue: " << read;

@@ -2,9 +2,11 @@
 #include "tests/support/fleet.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <future>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -97,6 +99,44 @@ TEST_F(OnKafka, ReadsWaitForAFrozenBrokerAndHoldUpNoOtherRequest) {
   }));
   ASSERT_EQ(::kill(broker, SIGCONT), 0);
   for (auto& read : reads) EXPECT_EQ(read.get(), 200);
+}
+
+TEST_F(OnKafka, WaitingForAFrozenBrokerAUserHoldsNoMoreThanItsShareOfTheRequests) {
+  fleet_.serve("plane", {"--roles=api", "--journal=" + journal(), "--keys-dir=" + keys_of("plane"),
+                         "--max-requests-inflight=8"});
+  api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  const Answer bound = api_->post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", json(R"({
+      "metadata":{"name":"readers"},
+      "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
+      "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"flood"},
+                  {"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"alice"}]})"));
+  ASSERT_EQ(bound.status, 201) << bound;
+  std::vector<std::unique_ptr<ApiClient>> clients(10);
+  for (auto& client : clients) client = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
+  const auto read_as = [&](const ApiClient& client, const char* user) {
+    return std::async(std::launch::async, [&client, user] {
+      return client.call("GET", "/api/v1/namespaces/default", {}, {{"Impersonate-User", user}}).status;
+    });
+  };
+  const auto answered = [](const std::vector<std::future<int>>& reads) {
+    return std::ranges::count_if(
+        reads, [](const auto& read) { return read.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
+  };
+  EXPECT_EQ(read_as(*clients[0], "flood").get(), 200);
+  const pid_t broker = kafka_test::shared_cluster().pid(0);
+  ASSERT_EQ(::kill(broker, SIGSTOP), 0);
+  std::vector<std::future<int>> reads;
+  for (const auto& client : clients) reads.push_back(read_as(*client, "flood"));
+  EXPECT_TRUE(eventually([&] { return answered(reads) == 6; })) << answered(reads);
+  const ApiClient own{fleet_.kubeconfig("plane")};
+  std::future<int> of_another = read_as(own, "alice");
+  EXPECT_EQ(api_->get("/metrics").status, 200);
+  EXPECT_EQ(answered(reads), 6) << "half of the eight wait";
+  ASSERT_EQ(::kill(broker, SIGCONT), 0);
+  std::map<int, int> statuses;
+  for (auto& read : reads) ++statuses[read.get()];
+  EXPECT_EQ(statuses, (std::map<int, int>{{200, 4}, {429, 6}}));
+  EXPECT_EQ(of_another.get(), 200);
 }
 
 TEST_F(OnKafka, AProcessWithoutTheFleetKeyDoesNotStartAndNamesTheFileToCopy) {
