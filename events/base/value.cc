@@ -328,9 +328,9 @@ Value& Value::insert(std::string_view key) {
     own.meta_ = meta(Kind::kObject, 0, size);  // the gap is filled below
     *this = std::move(own);
   } else if (payload_.counted == nullptr || payload_.counted->capacity == size) {
+    // Little more than is needed: most objects live longer than they grow.
     Value larger;
-    larger.make_block(0,
-                      size + std::max<size_t>(size < 4 ? 2 : 1, size / 4));  // most objects stay as large as they are
+    larger.make_block(0, size + std::max<size_t>(size < 4 ? 2 : 1, size / 4));
     if (payload_.counted != nullptr) {
       shift(larger.block(), block(), at);
       shift(larger.block() + at + 1, block() + at, size - at);
