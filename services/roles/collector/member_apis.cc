@@ -214,7 +214,7 @@ void MemberApis::read_version(const LookPtr& look) {
 
 void MemberApis::end(const LookPtr& look) {
   if (std::exchange(changed_, false)) sum_up();
-  look->then();
+  std::exchange(look->then, nullptr)();  // who asked may hold the look
 }
 
 void MemberApis::sum_up() {

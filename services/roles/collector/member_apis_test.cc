@@ -2,6 +2,7 @@
 #include "services/roles/collector/member_apis.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "events/state/condition.h"
 #include "events/state/work.h"
+#include "services/roles/collector/common_values.h"
 #include "services/roles/collector/role.h"
 #include "services/roles/lifecycle/role.h"
 #include "tests/support/stage.h"
@@ -66,6 +68,21 @@ TEST_F(CollectorApis, ANewApiIsReportedWithTheNextProbeAndAnOldOneGoes_CL_20) {
   EXPECT_TRUE(enabled(kJob));
   EXPECT_FALSE(enabled(kIngress));
   EXPECT_EQ(complete(), "True Complete");
+}
+
+/// A probe holds its look: one that held the probe in turn would never go, and there is one every ten seconds.
+TEST_F(CollectorApis, ALookThatIsDoneHoldsNothingOfWhoAskedForIt) {
+  member();
+  const auto apis =
+      std::make_shared<collector::MemberApis>(stage.members(), "m1", std::make_shared<collector::CommonValues>());
+  const auto look = apis->plan({}, stage.now());
+  auto done = std::make_shared<bool>(false);
+  const std::weak_ptr<bool> held = done;
+  apis->look(look, nullptr, [done] { *done = true; });
+  stage.run(Millis{5'000});
+  EXPECT_TRUE(*done);
+  done.reset();
+  EXPECT_TRUE(held.expired());
 }
 
 TEST_F(CollectorApis, WhatHasNotChangedIsNotSentAgain_CL_16a) {
