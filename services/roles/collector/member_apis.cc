@@ -214,7 +214,7 @@ void MemberApis::read_version(const LookPtr& look) {
 
 void MemberApis::end(const LookPtr& look) {
   if (std::exchange(changed_, false)) sum_up();
-  std::exchange(look->then, nullptr)();  // who asked may hold the look
+  std::exchange(look->then, nullptr)();  // its owner may hold the look in turn
 }
 
 void MemberApis::sum_up() {

@@ -65,7 +65,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     health_ = damping_->damped(name_, observed, cluster->condition(kReady), task_->now());
     // CL-18, CL-27: while it is not both healthy and Ready, all else keeps its last value.
     if (observed.status != "True" || health_.status != "True") return report();
-    // Moved: a look holds what follows it, which is this.
+    // Moved, not copied: the look holds this until it is done, and it never is when no answer comes.
     member_->apis->look(std::exchange(look_, nullptr), response.value().next,
                         [self = shared_from_this()] { self->find_resources(); });
   }

@@ -210,11 +210,12 @@ class MemberWatches {
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
   KeyTable<int64_t> generations_;   // that the pending reports are known to be of, by Work
   std::set<std::string> evicting_;  // permanent ids of the bindings with evictions
+  /// What is known of a Work from its member.
   struct Seen {
     // When the Work was seen to be applied first, for a generation. 0: it was not.
     int64_t applied_generation = 0;
     uint64_t applied_moment = 0;
-    std::vector<Baseline> baselines;  // by manifest; those at the end are left out
+    std::vector<Baseline> baselines;  // by the number of the manifest; ends with the last one that was seen
   };
   uint64_t moments_ = 0;  // counts what is put in an order by it
   KeyTable<Seen> seen_;   // by Work
