@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "events/base/ids.h"
@@ -15,11 +16,15 @@ struct ClusterJoined {
   bool operator==(const ClusterJoined&) const = default;
 };
 
+/// The first fold version at which ClusterObserved may be a patch.
+inline constexpr uint32_t kClusterPatchFoldVersion = 9;
+
 /// What a member is like: version, API enablements, nodes, resources. Replaces these parts of the Cluster's status;
-/// conditions stay.
+/// conditions stay. A patch is refused before kClusterPatchFoldVersion.
 struct ClusterObserved {
   ObjectKey cluster;
-  Value status;
+  Value status;        ///< without conditions
+  bool patch = false;  ///< status is a JSON merge patch (RFC 7386) of what is reported already
   bool operator==(const ClusterObserved&) const = default;
 };
 

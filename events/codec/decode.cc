@@ -366,7 +366,8 @@ class EntryDecoder : private codec::FieldReader {
   }
 
   ClusterObserved read(pb::ClusterObserved* from) {
-    return {.cluster = read(from->mutable_cluster()), .status = value(from->status(), "status")};
+    return {
+        .cluster = read(from->mutable_cluster()), .status = value(from->status(), "status"), .patch = from->patch()};
   }
 
   static ClusterConditionChanged read(pb::ClusterConditionChanged* from) {

@@ -390,6 +390,7 @@ void put(const ClusterObserved& event, pb::Event* out) {
   pb::ClusterObserved* to = out->mutable_cluster_observed();
   put(event.cluster, to->mutable_cluster());
   put(event.status, to->mutable_status());
+  to->set_patch(event.patch);
 }
 
 void put(const ClusterConditionChanged& event, pb::Event* out) {

@@ -258,10 +258,10 @@ Event sample(Of<QuotaRefused>, int generation) {
 Event sample(Of<ClusterJoined>, int) {
   return ClusterJoined{.cluster = kCluster, .cluster_id = "6f1b4a52-0d3c-4d5e-8f60-718293a4b5c6"};
 }
-Event sample(Of<ClusterObserved>, int) {
-  return ClusterObserved{
-      .cluster = kCluster,
-      .status = json(R"({"kubernetesVersion":"v1.31.0","nodeSummary":{"readyNum":2,"totalNum":3}})")};
+Event sample(Of<ClusterObserved>, int generation) {
+  return ClusterObserved{.cluster = kCluster,
+                         .status = json(R"({"kubernetesVersion":"v1.31.0","nodeSummary":{"readyNum":2,"totalNum":3}})"),
+                         .patch = generation >= 9};
 }
 Event sample(Of<ClusterConditionChanged>, int) {
   return ClusterConditionChanged{.cluster = kCluster,

@@ -1,3 +1,7 @@
+#include <string>
+#include <utility>
+
+#include "events/base/merge_patch.h"
 #include "events/fold/apply.h"
 
 namespace shiplog {
@@ -9,8 +13,12 @@ Applied apply(Staged& staged, const ClusterJoined& event) {
 }
 
 Applied apply(Staged& staged, const ClusterObserved& event) {
+  if (event.patch && staged.state().fold_version() < kClusterPatchFoldVersion) {
+    return Refusal{ErrorCode::kConflict, "patches of a Cluster's status are folded from fold version " +
+                                             std::to_string(kClusterPatchFoldVersion) + " on"};
+  }
   return edit(staged, event.cluster, [&](Value& cluster) {
-    Value status = event.status;
+    Value status = event.patch ? merge_patched(cluster["status"], event.status) : event.status;
     if (const Value* conditions = cluster["status"].find("conditions")) status.set("conditions", *conditions);
     cluster.set("status", std::move(status));
   });

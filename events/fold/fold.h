@@ -33,7 +33,8 @@ namespace shiplog {
 ///      emptied after 5 seconds; a cluster has one eviction task of a binding at most, and evictions are paced
 ///   8  requests to members are recorded (MemberRequested); a Cluster that takes the id of another one is refused; the
 ///      group audit.shiplog.io has its APIService
-inline constexpr uint32_t kFoldVersion = 8;
+///   9  what is observed of a Cluster may be a patch of its status
+inline constexpr uint32_t kFoldVersion = 9;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

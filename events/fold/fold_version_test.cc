@@ -86,6 +86,36 @@ TEST(Fold, RequestsToMembersAreRecordedFromVersion8OnAndChangeNothing) {
   EXPECT_EQ(history.state.hash(), hash);
 }
 
+TEST(Fold, WhatIsObservedOfAClusterMayBeAPatchFromVersion9On) {
+  FoldHistory history = FoldHistory::with_namespace();
+  const ObjectKey cluster{type::kCluster, "", "m1"};
+  const auto status = [&]() -> const Value& { return history.state.value_of(cluster)["status"]; };
+  history.put({FoldVersionActivated{kClusterPatchFoldVersion - 1},
+               ObjectCreated{cluster, json(R"({"metadata":{"name":"m1"},"spec":{"syncMode":"Push"}})")}});
+  history.put({ClusterObserved{cluster, json(R"({"apiEnablements":[{"groupVersion":"v1"}],"kubernetesVersion":"v1.33.0",
+                                                 "nodeSummary":{"readyNum":2,"totalNum":3}})")},
+               ClusterConditionChanged{cluster, "Ready", "True", "ClusterReady", "it answers"}});
+  const Value before = status();
+  ASSERT_EQ(before["conditions"].size(), 1U);
+
+  const ClusterObserved patch{
+      cluster, json(R"({"conditions":null,"kubernetesVersion":null,"nodeSummary":{"readyNum":3}})"), true};
+  const Folded early = history.put({patch});
+  ASSERT_TRUE(early.refusal);
+  EXPECT_EQ(early.refusal->reason, "patches of a Cluster's status are folded from fold version 9 on");
+  EXPECT_EQ(status(), before);
+
+  history.put({FoldVersionActivated{kClusterPatchFoldVersion}});
+  ASSERT_FALSE(history.put({patch}).refusal);
+  EXPECT_EQ(status()["nodeSummary"], json(R"({"readyNum":3,"totalNum":3})"));
+  EXPECT_EQ(status()["apiEnablements"], before["apiEnablements"]);
+  EXPECT_FALSE(status().contains("kubernetesVersion"));
+  EXPECT_EQ(status()["conditions"], before["conditions"]) << "they have an event of their own";
+
+  const ObjectKey gone{type::kCluster, "", "m2"};
+  EXPECT_TRUE(history.put({ClusterObserved{gone, json("{}"), true}}).refusal) << "there is no such cluster";
+}
+
 Folded remove_pod(FoldHistory& history, int64_t grace) {
   return history.put({DeletionRequested{.object = kPod, .grace_seconds = grace}});
 }

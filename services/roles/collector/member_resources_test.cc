@@ -231,6 +231,48 @@ TEST_F(CollectorResources, SmallChangesAreReportedAfterAWhile) {
   EXPECT_EQ(reported(), "16") << "more than 5% of what was free";
 }
 
+TEST_F(CollectorResources, AreReportedAsAPatchFromFoldVersion9On) {
+  const auto newest = [&] {
+    ClusterObserved found;
+    for (const auto& [entry, folded] : stage.history()) {
+      for (const Event& event : entry.events) {
+        if (const auto* observed = std::get_if<ClusterObserved>(&event)) found = *observed;
+      }
+    }
+    return found;
+  };
+  stage.write({FoldVersionActivated{kClusterPatchFoldVersion - 1}});
+  put_pod("a", "10");
+  probe();
+  EXPECT_FALSE(newest().patch);
+  EXPECT_EQ(newest().status["apiEnablements"], cluster()["status"]["apiEnablements"]);
+
+  stage.write({FoldVersionActivated{kClusterPatchFoldVersion}});
+  const Value before = cluster()["status"];
+  put_pod("a", "30");
+  probe();
+  EXPECT_TRUE(newest().patch);
+  EXPECT_EQ(newest().status,
+            Value::object({{"resourceSummary", Value::object({{"allocated", Value::object({{"cpu", "30"}})}})}}));
+  EXPECT_EQ(reported(), "30");
+  EXPECT_EQ(cluster()["status"]["apiEnablements"], before["apiEnablements"]);
+  EXPECT_EQ(cluster()["status"]["conditions"], before["conditions"]);
+}
+
+/// A status that someone else writes meanwhile is put right with the next probe.
+TEST_F(CollectorResources, APatchThatMeetsAnotherStatusIsFollowedByOneMore) {
+  stage.write({FoldVersionActivated{kClusterPatchFoldVersion}});
+  stage.set_append_latency(Millis{2'000});
+  put_pod("a", "10");
+  stage.run(Millis{10'500});  // the probe is done, and its report on its way
+  Value other = cluster();
+  other.edit("status").edit("resourceSummary").edit("allocatable").set("cpu", "7");
+  stage.write({StatusUpdated{cluster_key("m1"), other}});
+  stage.run(Millis{30'000});
+  EXPECT_EQ(reported("allocatable"), "100");
+  EXPECT_EQ(reported(), "10");
+}
+
 TEST_F(CollectorResources, MoreRoomIsReportedAtOnceWhileABindingWaitsForIt) {
   put_pod("a", "10");
   probe();

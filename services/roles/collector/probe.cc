@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "events/base/merge_patch.h"
 #include "events/state/work.h"
 
 namespace shiplog::collector {
@@ -105,7 +106,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
       events.push_back(ClusterConditionChanged{key, type, now.status, now.reason, now.message});
     };
     if (collected_) {
-      if (auto observed = difference(state)) events.push_back(ClusterObserved{key, *std::move(observed)});
+      if (auto observed = difference(state)) events.push_back(*std::move(observed));
       condition(kComplete, member_->apis->completeness());
     }
     if (const auto excess = members_.excess(name_); excess && task_->now() - excess->at < kForgiven) {
@@ -133,8 +134,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
     return next - now;
   }
 
-  /// The status as it is to be reported now; nullopt: it is reported already, or may wait.
-  std::optional<Value> difference(const State& state) {
+  /// What is to be reported now; nullopt: it is reported already, or may wait.
+  std::optional<ClusterObserved> difference(const State& state) {
     const FollowedMember::Compared now{.cluster = state.revision_of(task_->key()),
                                        .apis = member_->apis->changes(),
                                        .totals = resources_ == nullptr ? 0 : resources_->totals().changes(),
@@ -149,7 +150,16 @@ class Probe : public std::enable_shared_from_this<Probe> {
     }
     if (!is_due(status, observed)) return std::nullopt;
     member_->differs_since.reset();
-    return observed;
+    return report_of(state, status, std::move(observed));
+  }
+
+  /// As a patch where all processes of the fleet can fold one. If another change of the Cluster comes in between, the
+  /// next probe finds what differs then.
+  ClusterObserved report_of(const State& state, const Value& reported, Value observed) const {
+    if (state.fold_version() >= kClusterPatchFoldVersion) {
+      if (auto patch = merge_patch(reported, observed)) return {task_->key(), *std::move(patch), true};
+    }
+    return {task_->key(), std::move(observed)};
   }
 
   /// The status with all that this probe has found out.
