@@ -3,13 +3,13 @@
 #include <deque>
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "events/base/ids.h"
-#include "events/base/key_table.h"
 #include "events/base/newest_ids.h"
 #include "events/base/random.h"
 #include "events/base/system.h"
@@ -147,13 +147,14 @@ TEST(NewestIds, AgreesWithASetWhateverTheIdsHaveInCommon) {
   }
 }
 
-// What KeyTable relies on: of a hash that may throw, the library keeps the results.
-TEST(KeyTableTest, TheHashOfAnEntryIsComputedOnce) {
+// Of a hash that may throw, the library keeps the results.
+TEST(ObjectKeyHash, IsComputedOnceForEachEntryOfATable) {
+  static_assert(!std::is_nothrow_invocable_v<std::hash<ObjectKey>, const ObjectKey&>);
   static size_t computed = 0;
   struct Counted {
     size_t operator()(const ObjectKey& key) const {
       ++computed;
-      return KeptHash{}(key);
+      return std::hash<ObjectKey>{}(key);
     }
   };
   std::unordered_map<ObjectKey, int, Counted> table;

@@ -188,11 +188,102 @@ TEST(ValueModel, LiteralsFindWhatViewsFind) {
   check();
 }
 
+/// Of few keys and texts, so that many parts of two are equal.
+Value random_tree(std::mt19937& random, int depth) {
+  static const std::vector<std::string> kTexts = {"a", "resourceVersion", "a text that is stored outside",
+                                                  "another text that is stored outside"};
+  const auto draw = [&](size_t below) { return std::uniform_int_distribution<size_t>{0, below - 1}(random); };
+  switch (draw(depth == 0 ? 4 : 8)) {
+    case 0:
+      return nullptr;
+    case 1:
+      return draw(2) == 0 ? Value{0.0} : Value{-0.0};
+    case 2:
+      return static_cast<int64_t>(draw(2));
+    case 3:
+      return kTexts[draw(kTexts.size())];
+    case 4:
+    case 5: {
+      Value array = Value::array();
+      for (size_t left = draw(4); left > 0; --left) array.push_back(random_tree(random, depth - 1));
+      return draw(2) == 0 ? array : Value::array(Value::Array{array.items().begin(), array.items().end()});
+    }
+    default: {
+      Value object = Value::object();
+      for (size_t left = draw(5); left > 0; --left) {
+        object.set(kTexts[draw(kTexts.size())], random_tree(random, depth - 1));
+      }
+      return object;
+    }
+  }
+}
+
+/// Whether each part that is equal in both at the same place is in memory once.
+bool shares_all(const Value& value, const Value& other) {
+  if (to_json(value) == to_json(other)) {
+    const auto same = [](auto mine, auto theirs) { return mine.empty() || mine.data() == theirs.data(); };
+    return same(value.items(), other.items()) && same(value.members(), other.members()) &&
+           (value.as_string().size() < 15 || same(value.as_string(), other.as_string()));
+  }
+  for (size_t at = 0; at < std::min(value.items().size(), other.items().size()); ++at) {
+    if (!shares_all(value[at], other[at])) return false;
+  }
+  for (const auto& [key, part] : value.members()) {
+    const Value* found = other.find(key.as_string());
+    if (found != nullptr && !shares_all(part, *found)) return false;
+  }
+  return true;
+}
+
+TEST(ValueSharing, SharesWhatIsEqualAndChangesNothing) {
+  std::mt19937 random{5};
+  size_t shared_before = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const Value other = Value::array({random_tree(random, 4), random_tree(random, 4), random_tree(random, 4)});
+    Value value = parse_json(to_json(other)).value();  // the same, and nothing is shared yet
+    if (round % 4 > 0) value.edit_items()[1] = random_tree(random, 3);
+    if (round % 4 > 1 && other[2].size() > 0) {
+      Value& edited = value.edit_items()[2];
+      Value& part = edited.is_object() ? edited.edit(edited.members()[0].key_text.str()) : edited.edit_items()[0];
+      part = random_tree(random, 2);
+    }
+    const std::string of_value = to_json(value);
+    const std::string of_other = to_json(other);
+    shared_before += shares_all(value, other) ? 1U : 0U;
+    const Value copy = round % 2 == 0 ? value : Value{};  // it must stay, too
+    const Value part = value[0U];
+    const std::string of_part = to_json(part);
+    value.share_with(other);
+    ASSERT_EQ(to_json(value), of_value) << of_other;
+    ASSERT_EQ(to_json(other), of_other) << of_value;
+    ASSERT_EQ(to_json(part), of_part);
+    if (round % 2 == 0) {
+      ASSERT_EQ(to_json(copy), of_value);
+    }
+    ASSERT_TRUE(shares_all(value, other)) << of_value << " and " << of_other;
+  }
+  EXPECT_LT(shared_before, 10'000U) << "there was little to share";
+}
+
+TEST(ValueSharing, ThatOfAValueAloneIsInPlace) {
+  const std::string text = R"({"one":{"text":"a text that is stored outside"},"other":{"list":[1,2,3]},"rest":1})";
+  const Value other = parse_json(text).value();
+  Value value = parse_json(text).value();
+  value.set("rest", 2);
+  const auto* const members = value.members().data();
+  value.share_with(other);
+  EXPECT_EQ(value.members().data(), members);
+  EXPECT_EQ(value["one"].members().data(), other["one"].members().data());
+  EXPECT_EQ(value["other"].members().data(), other["other"].members().data());
+  EXPECT_EQ(value["rest"], Value{2});
+  EXPECT_EQ(other["rest"], Value{1});
+}
+
 TEST(WellKnownTexts, TakeNoMemoryAsKeys) {
   std::set<std::string_view> all;
   for (const std::string_view text : well_known_texts()) {
     EXPECT_TRUE(all.insert(text).second) << text << " is there twice";
-    const Value key = Value::key(std::string{text});
+    const Value key = Value::interned(std::string{text});
     EXPECT_EQ(key.as_string().data(), text.data());
     EXPECT_EQ(key, Value{text});
     EXPECT_EQ(Value{text}, key);

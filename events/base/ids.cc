@@ -75,7 +75,7 @@ size_t std::hash<shiplog::EntryId>::operator()(const shiplog::EntryId& id) const
   return halves[0] ^ (halves[1] * 0x9e3779b97f4a7c15);
 }
 
-size_t std::hash<shiplog::ObjectKey>::operator()(const shiplog::ObjectKey& key) const noexcept {
+size_t std::hash<shiplog::ObjectKey>::operator()(const shiplog::ObjectKey& key) const {
   const std::hash<std::string_view> part;
   size_t mixed = part(key.name);
   for (const std::string* next : {&key.ns, &key.type}) mixed = mixed * 0x9e3779b97f4a7c15 + part(*next);

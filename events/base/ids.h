@@ -63,7 +63,9 @@ template <>
 struct std::hash<shiplog::EntryId> {
   size_t operator()(const shiplog::EntryId& id) const noexcept;
 };
+/// Not noexcept: libstdc++ keeps the hash of each entry of a table then. Otherwise a look-up computes it anew for the
+/// entries that it passes, of which two strings are outside of the processor's caches in a large table.
 template <>
 struct std::hash<shiplog::ObjectKey> {
-  size_t operator()(const shiplog::ObjectKey& key) const noexcept;
+  size_t operator()(const shiplog::ObjectKey& key) const;
 };

@@ -322,12 +322,12 @@ class JsonParser {
       return;
     }
     if (!stored_) {
-      std::construct_at(&into, Value::key(text));
+      std::construct_at(&into, Value::interned(text));
       return;
     }
     thread_local std::array<Value, kKnown> known;
     Value& same = known[mixed_text(text) & (kKnown - 1)];
-    if (same.as_string() != text) same = Value::key(text);
+    if (same.as_string() != text) same = Value::interned(text);
     std::construct_at(&into, same);
   }
 

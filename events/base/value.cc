@@ -73,12 +73,12 @@ Value::Value(std::string_view text) {
   meta_ = meta(Kind::kString, kHeap, text.size());
 }
 
-Value Value::key(std::string_view key) {
-  const char* const known = well_known_text(key);
-  if (known == nullptr) return Value{key};
+Value Value::interned(std::string_view text) {
+  const char* const known = well_known_text(text);
+  if (known == nullptr) return Value{text};
   Value made;
   made.payload_.chars = known;
-  made.meta_ = meta(Kind::kString, kStatic, key.size());
+  made.meta_ = meta(Kind::kString, kStatic, text.size());
   return made;
 }
 
@@ -165,7 +165,7 @@ size_t Value::sort_members(std::span<Member> members) {
 Value Value::object(std::initializer_list<std::pair<std::string_view, Value>> members) {
   Object made;
   made.reserve(members.size());
-  for (const auto& [name, value] : members) made.push_back({key(name), value});
+  for (const auto& [name, value] : members) made.push_back({interned(name), value});
   return taking_members(made);
 }
 
@@ -313,7 +313,7 @@ void Value::set(std::string_view key, Value value) {
 
 Value& Value::insert(std::string_view key) {
   static_assert(offsetof(Member, value) == sizeof(Value));
-  Value key_text = Value::key(key);
+  Value key_text = Value::interned(key);
   if (!is_object()) *this = taking_members({});
   const size_t size = stored_size();
   const size_t at = lower_bound(key_text);
@@ -378,6 +378,103 @@ Value::Array& Value::edit_items() {
   payload_.edited = own.release();
   meta_ = meta(Kind::kArray, kEdited);
   return payload_.edited->items;
+}
+
+// Sharing
+
+void Value::share_with(const Value& other) {
+  Value made;
+  switch (share(other, true, made)) {
+    case Sharing::kAll:
+      *this = other;
+      break;
+    case Sharing::kParts:
+      if (!made.is_null()) *this = std::move(made);
+      break;
+    case Sharing::kNothing:
+      break;
+  }
+}
+
+Value::Sharing Value::share(const Value& other, bool writable, Value& made) {
+  if (kind() != other.kind()) return Sharing::kNothing;
+  if (words() == other.words()) return Sharing::kAll;
+  switch (kind()) {
+    case Kind::kArray:
+      return share_items(other, writable && payload_.counted != nullptr && sole(), made);
+    case Kind::kObject:
+      return share_members(other, writable && payload_.counted != nullptr && sole(), made);
+    case Kind::kNull:
+    case Kind::kBool:
+    case Kind::kInt:
+    case Kind::kDouble:
+    case Kind::kString:
+      return equal<Doubles::kByBits>(*this, other) ? Sharing::kAll : Sharing::kNothing;
+  }
+  return Sharing::kNothing;
+}
+
+Value::Sharing Value::share_items(const Value& other, bool writable, Value& made) {
+  const auto mine = items();
+  const auto theirs = other.items();
+  bool all = mine.size() == theirs.size();
+  bool parts = false;
+  Array copy;
+  for (size_t at = 0; at < std::min(mine.size(), theirs.size()); ++at) {
+    auto& item = const_cast<Value&>(mine[at]);
+    if (item.words() == theirs[at].words()) continue;
+    Value part;
+    const Sharing sharing = item.share(theirs[at], writable, part);
+    all = all && sharing == Sharing::kAll;
+    if (sharing == Sharing::kNothing) continue;
+    parts = true;
+    if (sharing == Sharing::kAll) part = theirs[at];
+    if (part.is_null()) continue;
+    if (!writable && copy.empty()) copy.assign(mine.begin(), mine.end());
+    (writable ? item : copy[at]) = std::move(part);
+  }
+  if (all) return Sharing::kAll;
+  if (!copy.empty()) made = taking_items(copy);
+  return parts ? Sharing::kParts : Sharing::kNothing;
+}
+
+Value::Sharing Value::share_members(const Value& other, bool writable, Value& made) {
+  const auto mine = members();
+  const auto theirs = other.members();
+  bool all = mine.size() == theirs.size();
+  bool parts = false;
+  Value copy;
+  size_t next = 0;
+  for (size_t at = 0; at < mine.size(); ++at) {
+    auto& member = const_cast<Member&>(mine[at]);
+    const auto same_key = [&] { return equal<Doubles::kByBits>(theirs[next].key_text, member.key_text); };
+    while (next < theirs.size() && !same_key() && before(theirs[next].key_text, member.key_text)) ++next;
+    if (next == theirs.size() || !same_key()) {
+      all = false;
+      continue;
+    }
+    const Member& like = theirs[next++];
+    Member part;
+    Sharing sharing = Sharing::kAll;
+    if (member.value.words() != like.value.words()) {
+      sharing = member.value.share(like.value, writable, part.value);
+      all = all && sharing == Sharing::kAll;
+      if (sharing == Sharing::kAll) part.value = like.value;
+    }
+    const bool other_key = member.key_text.words() != like.key_text.words();
+    parts = parts || other_key || !part.value.is_null() || sharing == Sharing::kParts;
+    if (!other_key && part.value.is_null()) continue;
+    if (!writable && copy.is_null()) {
+      copy.make_block(mine.size(), mine.size());
+      std::ranges::uninitialized_copy(mine, std::span{copy.block(), mine.size()});
+    }
+    Member& changed = writable ? member : copy.block()[at];
+    if (other_key) changed.key_text = like.key_text;
+    if (!part.value.is_null()) changed.value = std::move(part.value);
+  }
+  if (all) return Sharing::kAll;
+  made = std::move(copy);
+  return parts ? Sharing::kParts : Sharing::kNothing;
 }
 
 template <Value::Doubles kDoubles>

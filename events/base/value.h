@@ -76,8 +76,8 @@ class Value {
   /// The same of what lies elsewhere: what is taken becomes null.
   static Value taking_items(std::span<Value> items);
   static Value taking_members(std::span<Member> members);
-  /// A member name. Unlike Value{key} it takes no memory when the APIs define it.
-  static Value key(std::string_view key);
+  /// A string. Unlike Value{text} it takes no memory when it is a well-known text (base/well_known_texts.h).
+  static Value interned(std::string_view text);
 
   Kind kind() const noexcept { return static_cast<Kind>(meta_ >> kKindShift); }
   bool is_null() const noexcept { return kind() == Kind::kNull; }
@@ -144,6 +144,10 @@ class Value {
   Array& edit_items();
   void push_back(Value value) { edit_items().push_back(std::move(value)); }
 
+  /// Takes from `other` each part that has the same JSON there, at the same place: such parts are in memory once. The
+  /// JSON of this stays.
+  void share_with(const Value& other);
+
   /// Deep equality. 1 and 1.0 differ.
   bool operator==(const Value& other) const noexcept;
 
@@ -203,6 +207,12 @@ class Value {
   enum class Doubles : uint8_t { kByValue, kByBits };  // which of 0.0 and -0.0, or two NaNs, are equal
   template <Doubles>
   static bool equal(const Value& a, const Value& b) noexcept;
+  enum class Sharing : uint8_t { kNothing, kParts, kAll };
+  /// What of this is in `other`. kParts: this is to be replaced by `made`; or it has been changed itself, and `made` is
+  /// null, since it is `writable`: nobody else has it, or what it is part of.
+  Sharing share(const Value& other, bool writable, Value& made);
+  Sharing share_items(const Value& other, bool writable, Value& made);
+  Sharing share_members(const Value& other, bool writable, Value& made);
 
   // Whether the content is elsewhere, behind a counter. Values are moved by the hundred for each entry: these are
   // inline.

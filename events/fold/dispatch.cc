@@ -1,3 +1,6 @@
+#include <iterator>
+#include <utility>
+
 #include "events/fold/apply.h"
 
 namespace shiplog {
@@ -26,6 +29,21 @@ void set_applied(Value& work, std::string_view status, std::string_view reason, 
                  int64_t generation, UtcMillis time) {
   set_condition(work, kApplied, status, reason, message, time);
   set_observed_generation(work, kApplied, generation);
+}
+
+/// The Work of the same binding for another cluster, next to this one; null: there is none.
+const Value& sibling_of(const State& state, const ObjectKey& key, const Value& work) {
+  static const Value kNone;
+  for (const char* label : {label::kBindingId, label::kClusterBindingId}) {
+    const auto id = label_of(work, label);
+    if (id.empty()) continue;
+    const auto& all = state.labelled(label, id);
+    const auto own = all.find(key);
+    if (own == all.end()) continue;
+    if (own != all.begin() && std::prev(own)->type == type::kWork) return state.value_of(*std::prev(own));
+    if (std::next(own) != all.end() && std::next(own)->type == type::kWork) return state.value_of(*std::next(own));
+  }
+  return kNone;
 }
 
 }  // namespace
@@ -65,7 +83,10 @@ Applied apply(Staged& staged, const WorkApplyFailed& event) {
 
 Applied apply(Staged& staged, const WorkStatusObserved& event) {
   return edit(staged, event.work, [&](Value& work) {
-    work.edit("status").set("manifestStatuses", event.manifest_statuses);
+    // What members report of one template is often equal but for times.
+    Value statuses = event.manifest_statuses;
+    statuses.share_with(sibling_of(staged.state(), event.work, work)["status"]["manifestStatuses"]);
+    work.edit("status").set("manifestStatuses", std::move(statuses));
     if (event.generation == 0) return;
     set_condition(work, kStatusCollectedCondition, "True", "StatusCollected",
                   "The status is that of the manifests of the observed generation.", staged.time());

@@ -61,7 +61,7 @@ void keep_identity(const Value& before, Value& after, bool deletion_moved) {
   constexpr size_t kOfDeletion = 4;  // where the last two begin: the fold itself sets them
   const Value& old_metadata = before["metadata"];
   // Most writes of a status share the metadata with what was there.
-  if (!deletion_moved && old_metadata.members().data() == after["metadata"].members().data()) return;
+  if (old_metadata.members().data() == after["metadata"].members().data()) return;
   for (size_t at = 0; at < kKept.size(); ++at) {
     const std::string_view field = kKept[at];
     const Value& old_value = old_metadata[field];
@@ -170,7 +170,9 @@ std::vector<Change> Staged::commit(State& state) {
         metadata.set("uid", std::move(uid));
       }
       if (metadata["creationTimestamp"].is_empty()) metadata.set("creationTimestamp", rfc3339(time_));
+      state.share_with_neighbours(staged.key, after);
     } else if (!after.is_null()) {
+      after.share_with(before);
       keep_identity(before, after, staged.deletion_moved);
       const bool deletion_began = deleting(after) && !deleting(before);
       if (!before["metadata"]["generation"].is_null() && (deletion_began || counts(staged))) {

@@ -40,8 +40,8 @@ void set_condition(Value& object, std::string_view type, std::string_view status
   Value& condition = edit_condition(object.edit("status"), type);
   set_condition_status(condition, status, time);
   // Most of them are well-known texts, which take no memory.
-  condition.set("reason", Value::key(reason));
-  condition.set("message", Value::key(message));
+  condition.set("reason", Value::interned(reason));
+  condition.set("message", Value::interned(message));
 }
 
 void remove_condition(Value& status, std::string_view type) {

@@ -20,9 +20,9 @@ std::string new_work_id(const ObjectKey& work, std::string_view source) {
 Value dispatching_condition(bool suspended, UtcMillis since) {
   return Value::object({{"type", "Dispatching"},
                         {"status", suspended ? "False" : "True"},
-                        {"reason", Value::key(suspended ? "SuspendDispatching" : "Dispatching")},
-                        {"message", Value::key(suspended ? "Work dispatching is in a suspended state."
-                                                         : "Work is being dispatched to member clusters.")},
+                        {"reason", Value::interned(suspended ? "SuspendDispatching" : "Dispatching")},
+                        {"message", Value::interned(suspended ? "Work dispatching is in a suspended state."
+                                                              : "Work is being dispatched to member clusters.")},
                         {"lastTransitionTime", rfc3339(since)}});
 }
 

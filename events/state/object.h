@@ -63,6 +63,11 @@ inline bool is_binding(std::string_view type) {
   return type == type::kResourceBinding || type == type::kClusterResourceBinding;
 }
 
+/// Of a PropagationPolicy or ClusterPropagationPolicy.
+inline bool is_propagation_policy(std::string_view type) {
+  return type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
+}
+
 // Labels that tie objects together, and that State keeps an index for (KIND-16).
 namespace label {
 inline constexpr const char* kPolicyId = "propagationpolicy.karmada.io/permanent-id";

@@ -43,6 +43,15 @@ std::ranges::subrange<ObjectStore::Objects::const_iterator> ObjectStore::objects
   return {first, last};
 }
 
+void ObjectStore::share_with_neighbours(const ObjectKey& key, Value& value) const {
+  // Two: the bindings and Works of a template and of what it depends on alternate.
+  constexpr int kNeighbours = 2;
+  const Objects& all = objects(key.type);
+  auto at = all.lower_bound(NamedMap<Object>::Less::View{key.ns, key.name});
+  if (at == all.begin() && at != all.end()) value.share_with(at->second.value);
+  for (int left = kNeighbours; left > 0 && at != all.begin(); --left) value.share_with((--at)->second.value);
+}
+
 std::vector<std::string> ObjectStore::types() const {
   std::vector<std::string> names;
   names.reserve(objects_.size());

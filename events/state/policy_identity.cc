@@ -11,10 +11,6 @@ const char* policy_finalizer(bool cluster_scoped) {
   return cluster_scoped ? kClusterPolicyFinalizer : kPolicyFinalizer;
 }
 
-bool is_propagation_policy(std::string_view type) {
-  return type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
-}
-
 void identify_policy(Value& policy, bool cluster_scoped, std::string_view id) {
   const char* label = policy_id_label(cluster_scoped);
   if (label_of(policy, label).empty()) policy.edit("metadata").edit("labels").set(label, id);

@@ -13,9 +13,6 @@ inline constexpr const char* kClusterPolicyFinalizer = "karmada.io/cluster-propa
 const char* policy_id_label(bool cluster_scoped);
 const char* policy_finalizer(bool cluster_scoped);
 
-/// A PropagationPolicy or ClusterPropagationPolicy. `type`: "propagationpolicies.policy.karmada.io".
-bool is_propagation_policy(std::string_view type);
-
 /// Gives a policy what it lacks of its permanent id and its finalizer (D-15). `id`: a UUID.
 void identify_policy(Value& policy, bool cluster_scoped, std::string_view id);
 

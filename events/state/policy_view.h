@@ -15,9 +15,7 @@ namespace shiplog {
 /// PropagationPolicies and ClusterPropagationPolicies.
 class PolicyView {
  public:
-  static bool wants(std::string_view type) {
-    return type == type::kPropagationPolicy || type == type::kClusterPropagationPolicy;
-  }
+  static bool wants(std::string_view type) { return is_propagation_policy(type); }
   void update(const ObjectKey& key, const Value& before, const Value& after);
   bool operator==(const PolicyView&) const = default;
 

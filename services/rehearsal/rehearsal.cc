@@ -12,7 +12,7 @@
 #include "events/state/failover_record.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
-#include "events/state/policy_identity.h"
+#include "events/state/object.h"
 #include "events/state/work.h"
 #include "services/rehearsal/observation.h"
 #include "services/roles/collector/probe.h"

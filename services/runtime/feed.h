@@ -22,7 +22,7 @@ class Feed {
 
   /// Keeps at most this many changes, and at most this many bytes of their JSON (but always the newest change): what a
   /// change holds in memory beside its JSON is of the same order.
-  explicit Feed(size_t capacity = 16384, size_t json_bytes = size_t{8} << 20U)
+  explicit Feed(size_t capacity = 16384, size_t json_bytes = size_t{4} << 20U)
       : capacity_{capacity}, most_bytes_{json_bytes} {}
 
   /// Everything up to this revision is folded and visible in the projection.

@@ -14,7 +14,7 @@
 namespace shiplog::log {
 namespace {
 
-constexpr size_t kQueuedLines = 8192;
+constexpr size_t kQueuedLines = 2048;  // each takes 400 bytes, whether it is used or not
 
 std::atomic<Format> current_format{Format::kText};
 std::atomic<Level> least_level{Level::kInfo};

@@ -33,7 +33,7 @@ Field kv(std::string_view key, I value) {
 ///          "msg":"placement.decided","binding":"default/web","revision":81}
 /// `ts` is in milliseconds since 1970 (OBS-2), `logger` the event's first word.
 ///
-/// From then on a thread of its own writes them, so that no caller waits for a slow terminal or pipe: of more than 8192
+/// From then on a thread of its own writes them, so that no caller waits for a slow terminal or pipe: of more than 2048
 /// lines that wait the oldest are dropped. What waits is written when the process exits. Call it once, before there are
 /// other threads.
 void configure(Format format, Level least);

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "events/base/ids.h"
-#include "events/base/key_table.h"
 #include "events/base/random.h"
 #include "events/base/time.h"
 #include "events/entry.h"
@@ -118,7 +117,7 @@ class ReconcileQueue {
     UtcMillis began = {};  // its step
     uint64_t number = 0;   // of its step
   };
-  using Items = KeyTable<Item>;
+  using Items = std::unordered_map<ObjectKey, Item>;
   using Node = Items::value_type;  // they stay where they are: the sets below refer to them
   struct WaitingKey {
     UtcMillis due;

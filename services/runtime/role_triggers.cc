@@ -4,7 +4,7 @@
 
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
-#include "events/state/policy_identity.h"
+#include "events/state/object.h"
 
 namespace shiplog {
 

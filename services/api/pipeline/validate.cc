@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "events/base/json_path.h"
-#include "events/state/policy_identity.h"
+#include "events/state/object.h"
 #include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/admission/deletion.h"

@@ -28,8 +28,8 @@ void put(Value& status, const Value& before, const Condition& condition, bool ha
   const auto kept = [&](const char* time) { return old[time].is_string() ? old[time] : Value{""}; };
   Value put = Value::object({{"type", condition.type},
                              {"status", condition.status},
-                             {"reason", Value::key(condition.reason)},
-                             {"message", Value::key(condition.message)},
+                             {"reason", Value::interned(condition.reason)},
+                             {"message", Value::interned(condition.message)},
                              {"lastTransitionTime", same_status ? kept("lastTransitionTime") : Value{rfc3339(now)}}});
   if (has_update_time) put.set("lastUpdateTime", same ? kept("lastUpdateTime") : Value{rfc3339(now)});
   edit_condition(status, condition.type) = std::move(put);

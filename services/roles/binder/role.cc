@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "events/state/object.h"
 #include "events/state/policy.h"
 #include "events/state/policy_author.h"
-#include "events/state/policy_identity.h"
 #include "events/state/served_kind.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/binder/claim.h"

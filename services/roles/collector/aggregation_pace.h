@@ -3,10 +3,10 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "events/base/ids.h"
-#include "events/base/key_table.h"
 #include "events/base/time.h"
 #include "events/state/state.h"
 
@@ -31,9 +31,9 @@ class AggregationPace {
     UtcMillis since;
   };
 
-  KeyTable<UtcMillis> last_;
+  std::unordered_map<ObjectKey, UtcMillis> last_;
   std::deque<std::pair<UtcMillis, ObjectKey>> in_order_;  // of last_, so that only the recent ones are kept
-  KeyTable<Awaited> awaited_;
+  std::unordered_map<ObjectKey, Awaited> awaited_;
 };
 
 /// The member has applied the Work and its status is known (either arrives first), or something keeps it from the

@@ -49,7 +49,9 @@ Result<Value> item_of(const State& state, const ObjectKey& key, const std::strin
   }
   Value::Object item;  // of equal members the last counts
   item.reserve(kMembersOfItem);
-  const auto add = [&](const char* member, Value value) { item.push_back({Value::key(member), std::move(value)}); };
+  const auto add = [&](const char* member, Value value) {
+    item.push_back({Value::interned(member), std::move(value)});
+  };
   add("clusterName", cluster);
   add("health", "Unknown");
   const Value& condition = condition_of(work, "Applied");

@@ -9,11 +9,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "events/base/hash.h"
-#include "events/base/key_table.h"
+#include "events/base/ids.h"
 #include "events/slots.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -208,8 +209,8 @@ class MemberWatches {
   const bool in_member_;
   std::array<Slot, kSlots> slots_;
   std::map<ObjectKey, std::shared_ptr<Watch>> watches_;
-  KeyTable<int64_t> generations_;   // that the pending reports are known to be of, by Work
-  std::set<std::string> evicting_;  // permanent ids of the bindings with evictions
+  std::unordered_map<ObjectKey, int64_t> generations_;  // that the pending reports are known to be of, by Work
+  std::set<std::string> evicting_;                      // permanent ids of the bindings with evictions
   /// What is known of a Work from its member.
   struct Seen {
     // When the Work was seen to be applied first, for a generation. 0: it was not.
@@ -217,8 +218,8 @@ class MemberWatches {
     uint64_t applied_moment = 0;
     std::vector<Baseline> baselines;  // by the number of the manifest; ends with the last one that was seen
   };
-  uint64_t moments_ = 0;  // counts what is put in an order by it
-  KeyTable<Seen> seen_;   // by Work
+  uint64_t moments_ = 0;                      // counts what is put in an order by it
+  std::unordered_map<ObjectKey, Seen> seen_;  // by Work
   std::map<ManifestRef, Asking> asking_;
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes

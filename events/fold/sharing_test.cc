@@ -1,0 +1,98 @@
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "tests/support/fold_history.h"
+#include "tests/support/literals.h"
+
+// What objects have in common is in memory once.
+namespace shiplog {
+namespace {
+
+using namespace testing;
+using test::json;
+
+Value deployment(const std::string& name, const std::string& image) {
+  return json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":")" + name + R"(","namespace":"default",
+    "managedFields":[{"manager":"helm","fieldsV1":{"f:spec":{"f:replicas":{},"f:template":{}}}}]},
+    "spec":{"replicas":2,"strategy":{"rollingUpdate":{"maxSurge":"25%"}},
+            "template":{"spec":{"containers":[{"image":")" +
+              image + R"(","name":"web"}]}}}})");
+}
+
+ObjectKey key_of(const std::string& name) { return {"deployments.apps", "default", name}; }
+
+bool same(const Value& one, const Value& other) {
+  return !one.members().empty() && one.members().data() == other.members().data();
+}
+
+TEST(Sharing, ANewObjectSharesPartsWithItsNeighbour) {
+  FoldHistory history = FoldHistory::with_namespace();
+  for (const char* name : {"b", "a", "c"}) {
+    history.put({ObjectCreated{key_of(name), deployment(name, "web:" + std::string{name})}});
+  }
+  const auto value_of = [&](const char* name) -> const Value& { return history.state.value_of(key_of(name)); };
+  for (const char* name : {"a", "c"}) {
+    EXPECT_TRUE(same(value_of(name)["spec"]["strategy"], value_of("b")["spec"]["strategy"])) << name;
+    EXPECT_TRUE(same(value_of(name)["metadata"]["managedFields"][0], value_of("b")["metadata"]["managedFields"][0]));
+    EXPECT_EQ(value_of(name)["metadata"]["name"].as_string(), name);
+    EXPECT_EQ(value_of(name)["spec"]["template"]["spec"]["containers"][0]["image"].str(), "web:" + std::string{name});
+  }
+  history.put({DeletionRequested{.object = key_of("b")}});
+  EXPECT_TRUE(value_of("b").is_null());
+  EXPECT_EQ(value_of("a")["spec"]["strategy"], json(R"({"rollingUpdate":{"maxSurge":"25%"}})"));
+}
+
+TEST(Sharing, AnUpdatedObjectSharesPartsWithWhatItWas) {
+  FoldHistory history = FoldHistory::with_namespace();
+  history.put({ObjectCreated{key_of("a"), deployment("a", "web:1")}});
+  const Value before = history.state.value_of(key_of("a"));
+  const std::string text = to_json(before);
+  Value update = json(text);
+  update.edit("spec").set("replicas", 3);
+  const Folded folded = history.put({ObjectUpdated{key_of("a"), update}});
+  ASSERT_EQ(folded.changes.size(), 1U);
+  const Value& after = history.state.value_of(key_of("a"));
+  EXPECT_EQ(after["spec"]["replicas"], Value{3});
+  EXPECT_TRUE(same(after["spec"]["template"], before["spec"]["template"]));
+  EXPECT_TRUE(same(after, folded.changes[0].after)) << "what is reported is what is kept";
+  EXPECT_EQ(to_json(before), text);
+  EXPECT_FALSE(same(update["spec"]["template"], before["spec"]["template"])) << "an event stays as it is";
+}
+
+TEST(Sharing, TheWorksOfABindingSharePartsOfWhatTheirMembersReport) {
+  FoldHistory history;
+  const auto status_at = [](const char* time) {
+    return json(R"([{"health":"Healthy","identifier":{"kind":"Deployment","name":"web","ordinal":0},
+      "status":{"readyReplicas":2,"conditions":[{"type":"Available","reason":"MinimumReplicasAvailable","lastTransitionTime":")" +
+                std::string{time} + R"("}]}}])");
+  };
+  const auto work_of = [](const char* cluster) {
+    return ObjectKey{type::kWork, "karmada-es-" + std::string{cluster}, "web-1"};
+  };
+  for (const char* cluster : {"m1", "m2", "m3"}) {
+    history.put({ObjectCreated{{type::kNamespace, "", work_of(cluster).ns}, json(R"({"metadata":{}})")}});
+    Value work = json(R"({"metadata":{"name":"web-1"},"spec":{}})");
+    const char* binding = std::string_view{cluster} == "m3" ? "another" : "one";
+    work.edit("metadata").edit("labels").set(label::kBindingId, binding);
+    history.put({WorkRendered{.work = work_of(cluster), .value = std::move(work), .why = {}}});
+  }
+  const auto reported = [&](const char* cluster) -> const Value& {
+    return history.state.value_of(work_of(cluster))["status"]["manifestStatuses"][0];
+  };
+  int second = 10;
+  for (const char* cluster : {"m2", "m1", "m3"}) {
+    const std::string time = "2026-01-01T00:00:" + std::to_string(second++) + "Z";
+    ASSERT_FALSE(history.put({WorkStatusObserved{work_of(cluster), status_at(time.c_str()), 1}}).refusal);
+    EXPECT_EQ(reported(cluster)["status"]["conditions"][0]["lastTransitionTime"].str(), time);
+  }
+  EXPECT_TRUE(same(reported("m1")["identifier"], reported("m2")["identifier"]));
+  EXPECT_EQ(reported("m1")["status"]["conditions"][0]["reason"].as_string().data(),
+            reported("m2")["status"]["conditions"][0]["reason"].as_string().data());
+  EXPECT_FALSE(same(reported("m3")["identifier"], reported("m2")["identifier"])) << "it is of another binding";
+}
+
+}  // namespace
+}  // namespace shiplog
