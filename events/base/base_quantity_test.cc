@@ -1,8 +1,11 @@
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "events/base/quantity.h"
+#include "events/base/random.h"
 
 namespace shiplog {
 namespace {
@@ -145,6 +148,19 @@ TEST(Quantity, CanonicalFormReadsBackAsTheSameNumber) {
     const auto quantity = Quantity::from_milli(milli);
     ASSERT_EQ(of(to_string(quantity, QuantityFormat::kDecimal)), quantity) << milli;
     ASSERT_EQ(of(to_string(quantity, QuantityFormat::kBinary)), quantity) << milli;
+  }
+}
+
+/// A sign has every digit read for itself; without one most are read as a whole.
+TEST(Quantity, IsTheSameHoweverItsDigitsAreRead) {
+  SeededRandom random{3};
+  const std::vector<std::string> suffixes = {"", "m", "k", "M", "Ki", "Mi", "Gi", "Ti", "Ei", "u", "e3", "E"};
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = std::to_string(random.next() >> random_below(random, 64));
+    if (random_below(random, 3) == 0) text.insert(0, random_below(random, 4), '0');
+    if (random_below(random, 4) == 0) text.insert(random_below(random, text.size() + 1), ".");
+    text += suffixes[random_below(random, suffixes.size())];
+    ASSERT_EQ(of(text), of("+" + text)) << text;
   }
 }
 

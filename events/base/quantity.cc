@@ -113,6 +113,31 @@ struct Decimal {
   }
 };
 
+/// Of up to 12 digits, without a point, and a scale that keeps them whole thousandths of an int64: nearly all that
+/// there is. nullopt: it is read digit by digit.
+std::optional<int64_t> plain_milli(std::string_view text) {
+  constexpr size_t kMostDigits = 12;
+  int64_t number = 0;
+  size_t digits = 0;
+  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
+    if (digits == kMostDigits) return std::nullopt;
+    number = number * 10 + (text[digits] - '0');
+  }
+  if (digits == 0) return std::nullopt;
+  const std::string_view suffix = text.substr(digits);
+  const auto times = [&](int64_t factor) -> std::optional<int64_t> {
+    int64_t product = 0;
+    if (__builtin_mul_overflow(number, factor, &product)) return std::nullopt;
+    return product;
+  };
+  if (suffix.empty()) return times(1000);
+  if (suffix == "m") return number;
+  if (suffix == "Ki") return times(int64_t{1000} << 10U);
+  if (suffix == "Mi") return times(int64_t{1000} << 20U);
+  if (suffix == "Gi") return times(int64_t{1000} << 30U);
+  return std::nullopt;
+}
+
 std::string digits_of(Int value) {
   if (value == 0) return "0";
   std::string text;
@@ -172,6 +197,7 @@ Result<Quantity> parse_quantity(std::string_view text) {
     return Error{ErrorCode::kBadRequest,
                  "quantity " + quoted(text) + " is not a number with an optional suffix such as 500m, 2, 1.5Gi or 1e3"};
   };
+  if (const auto milli = plain_milli(text)) return Quantity::from_milli(*milli);
   std::string_view left = text;
   const bool negative = !left.empty() && left.front() == '-';
   if (!left.empty() && (left.front() == '-' || left.front() == '+')) left.remove_prefix(1);

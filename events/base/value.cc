@@ -404,12 +404,15 @@ Value::Sharing Value::share(const Value& other, bool writable, Value& made) {
       return share_items(other, writable && payload_.counted != nullptr && sole(), made);
     case Kind::kObject:
       return share_members(other, writable && payload_.counted != nullptr && sole(), made);
+    case Kind::kString:
+      if (stored_size() != other.stored_size() || place() <= kInline) return Sharing::kNothing;
+      return equal<Doubles::kByBits>(*this, other) ? Sharing::kAll : Sharing::kNothing;
     case Kind::kNull:
+      return Sharing::kAll;
     case Kind::kBool:
     case Kind::kInt:
     case Kind::kDouble:
-    case Kind::kString:
-      return equal<Doubles::kByBits>(*this, other) ? Sharing::kAll : Sharing::kNothing;
+      return Sharing::kNothing;
   }
   return Sharing::kNothing;
 }
@@ -447,7 +450,11 @@ Value::Sharing Value::share_members(const Value& other, bool writable, Value& ma
   size_t next = 0;
   for (size_t at = 0; at < mine.size(); ++at) {
     auto& member = const_cast<Member&>(mine[at]);
-    const auto same_key = [&] { return equal<Doubles::kByBits>(theirs[next].key_text, member.key_text); };
+    // Nearly all keys are inside of their Values, or well known: equal ones have equal words.
+    const auto same_key = [&] {
+      const Value& key = theirs[next].key_text;
+      return key.words() == member.key_text.words() || (key.counted() && equal<Doubles::kByBits>(key, member.key_text));
+    };
     while (next < theirs.size() && !same_key() && before(theirs[next].key_text, member.key_text)) ++next;
     if (next == theirs.size() || !same_key()) {
       all = false;

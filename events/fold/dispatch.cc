@@ -46,6 +46,11 @@ const Value& sibling_of(const State& state, const ObjectKey& key, const Value& w
   return kNone;
 }
 
+/// What members report of one template is often equal, but for times.
+void share_status(const Staged& staged, const ObjectKey& key, Value& work) {
+  work.edit("status").share_with(sibling_of(staged.state(), key, work)["status"]);
+}
+
 }  // namespace
 
 Applied apply(Staged& staged, const WorkRendered& event) {
@@ -83,14 +88,13 @@ Applied apply(Staged& staged, const WorkApplyFailed& event) {
 
 Applied apply(Staged& staged, const WorkStatusObserved& event) {
   return edit(staged, event.work, [&](Value& work) {
-    // What members report of one template is often equal but for times.
-    Value statuses = event.manifest_statuses;
-    statuses.share_with(sibling_of(staged.state(), event.work, work)["status"]["manifestStatuses"]);
-    work.edit("status").set("manifestStatuses", std::move(statuses));
-    if (event.generation == 0) return;
-    set_condition(work, kStatusCollectedCondition, "True", "StatusCollected",
-                  "The status is that of the manifests of the observed generation.", staged.time());
-    set_observed_generation(work, kStatusCollectedCondition, event.generation);
+    work.edit("status").set("manifestStatuses", event.manifest_statuses);
+    if (event.generation > 0) {
+      set_condition(work, kStatusCollectedCondition, "True", "StatusCollected",
+                    "The status is that of the manifests of the observed generation.", staged.time());
+      set_observed_generation(work, kStatusCollectedCondition, event.generation);
+    }
+    share_status(staged, event.work, work);
   });
 }
 

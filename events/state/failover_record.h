@@ -18,6 +18,8 @@ class State;
 inline constexpr const char* kFailoverRecordType = "failoverrecords.control.shiplog.io";
 inline constexpr const char* kFailoverRecordKind = "FailoverRecord";
 ObjectKey failover_record_key(const ObjectKey& binding);
+/// The record of a binding; null when there is none.
+const Value& failover_record_of(const State& state, const ObjectKey& binding);
 /// The binding that a record belongs to.
 ObjectKey binding_of_failover_record(const ObjectKey& record);
 

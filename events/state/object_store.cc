@@ -1,5 +1,6 @@
 #include "events/state/object_store.h"
 
+#include <iterator>
 #include <utility>
 
 #include "events/base/check.h"
@@ -43,13 +44,11 @@ std::ranges::subrange<ObjectStore::Objects::const_iterator> ObjectStore::objects
   return {first, last};
 }
 
-void ObjectStore::share_with_neighbours(const ObjectKey& key, Value& value) const {
-  // Two: the bindings and Works of a template and of what it depends on alternate.
-  constexpr int kNeighbours = 2;
+void ObjectStore::share_with_neighbour(const ObjectKey& key, Value& value) const {
   const Objects& all = objects(key.type);
-  auto at = all.lower_bound(NamedMap<Object>::Less::View{key.ns, key.name});
-  if (at == all.begin() && at != all.end()) value.share_with(at->second.value);
-  for (int left = kNeighbours; left > 0 && at != all.begin(); --left) value.share_with((--at)->second.value);
+  const auto behind = all.lower_bound(NamedMap<Object>::Less::View{key.ns, key.name});
+  if (behind != all.begin()) return value.share_with(std::prev(behind)->second.value);
+  if (behind != all.end()) value.share_with(behind->second.value);
 }
 
 std::vector<std::string> ObjectStore::types() const {

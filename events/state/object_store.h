@@ -31,9 +31,9 @@ class ObjectStore {
   const Objects& objects(std::string_view type) const;
   /// Those of one namespace.
   std::ranges::subrange<Objects::const_iterator> objects(std::string_view type, std::string_view ns) const;
-  /// Shares parts of a new object with those of its type whose names are next to its name: they are often of the same
+  /// Shares parts of a new object with the one of its type whose name is next to its name: it is often of the same
   /// origin, and alike. The JSON stays.
-  void share_with_neighbours(const ObjectKey& key, Value& value) const;
+  void share_with_neighbour(const ObjectKey& key, Value& value) const;
   /// Types that have ever had an object, sorted.
   std::vector<std::string> types() const;
   size_t object_count() const;

@@ -66,7 +66,7 @@ ResourceList resource_list_from(const Value& object) {
       continue;
     }
     const auto amount =
-        parse_quantity(member.value.is_string() ? std::string{member.value.as_string()} : to_json(member.value));
+        member.value.is_string() ? parse_quantity(member.value.as_string()) : parse_quantity(to_json(member.value));
     if (amount.has_value()) list.emplace(member.key(), amount.value());
   }
   return list;

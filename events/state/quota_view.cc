@@ -20,7 +20,7 @@ void add(ResourceList& sum, const ResourceList& amounts, int sign) {
 void QuotaView::update(const ObjectKey& key, const Value& before, const Value& after, const ObjectStore& objects) {
   if (key.type == type::kResourceBinding) {
     const auto usage = usage_.find(key.ns);
-    if (usage == usage_.end()) return;
+    if (usage == usage_.end() || before["spec"] == after["spec"]) return;
     add(usage->second, usage_of(before, components_), -1);
     add(usage->second, usage_of(after, components_), +1);
     return;

@@ -8,7 +8,7 @@ namespace shiplog {
 namespace {
 
 /// Bases in memory: of some thousand objects, those that change.
-constexpr size_t kMostBytes = size_t{8} << 20;
+constexpr size_t kMostBytes = size_t{4} << 20;
 // A difference of half of what the base takes is the time for the next base: with less, bases are most of what is
 // stored; with more, differences are.
 constexpr size_t kLargeDifference = 2;

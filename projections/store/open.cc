@@ -27,7 +27,7 @@ constexpr const char* kWriterPragmas =
     "PRAGMA synchronous = NORMAL;"
     "PRAGMA journal_size_limit = 67108864;"
     // Nearly all rows go to the ends of their tables: more than this only holds memory.
-    "PRAGMA cache_size = -8192;"
+    "PRAGMA cache_size = -4096;"
     "PRAGMA temp_store = MEMORY;";
 constexpr const char* kReaderPragmas =
     "PRAGMA query_only = ON;"

@@ -7,8 +7,7 @@
 namespace shiplog::application_failover {
 
 bool concerns(const State& state, const ObjectKey& key, const Value& binding) {
-  return binding["spec"]["failover"]["application"].is_object() ||
-         state.value_of(failover_record_key(key))["timers"].size() > 0;
+  return binding["spec"]["failover"]["application"].is_object() || failover_record_of(state, key)["timers"].size() > 0;
 }
 
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {

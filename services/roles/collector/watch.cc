@@ -131,8 +131,8 @@ void MemberWatches::follow_evictions(const State& state, const ObjectKey& bindin
   const std::string id{binding_id(value)};
   if (id.empty()) return;
   // A hand-over that waits for its old copy outlives the task.
-  const bool waited_for = value["spec"]["gracefulEvictionTasks"].size() > 0 ||
-                          state.value_of(failover_record_key(binding))["handovers"].size() > 0;
+  const bool waited_for =
+      value["spec"]["gracefulEvictionTasks"].size() > 0 || failover_record_of(state, binding)["handovers"].size() > 0;
   if (removed || !waited_for || state.fold_version() < 4) {
     evicting_.erase(id);
     return;

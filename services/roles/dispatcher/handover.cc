@@ -36,7 +36,7 @@ std::vector<Handover> handovers_of(const State& state, const ObjectKey& key, con
   std::vector<Handover> handovers;
   if (state.fold_version() < 7) return handovers;
   const Value& spec = binding["spec"];
-  const Value& taken = state.value_of(failover_record_key(key))["handovers"];
+  const Value& taken = failover_record_of(state, key)["handovers"];
   const auto is_target = [&](std::string_view cluster) {
     return std::ranges::any_of(spec["clusters"].items(),
                                [&](const Value& target) { return target["name"].as_string() == cluster; });

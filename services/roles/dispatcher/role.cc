@@ -187,7 +187,7 @@ class DispatcherRole final : public Role {
     const size_t first = wake.size();
     wake_successor(work, wake);
     for (size_t i = first; i < wake.size();) {
-      const Value& record = state.value_of(failover_record_key(wake[i]));
+      const Value& record = failover_record_of(state, wake[i]);
       record["handovers"].size() > 0 ? ++i : (wake.erase(wake.begin() + static_cast<std::ptrdiff_t>(i)), i);
     }
   }

@@ -21,7 +21,7 @@ class QuotaRole final : public Role {
       if (quota && change.before["status"] != change.after["status"]) wake.push_back(*quota);
     } else if (key.type == kFeatureGatesType) {  // another usage counts
       on_start(state, wake);
-    } else if (key.type == type::kResourceBinding) {
+    } else if (key.type == type::kResourceBinding && change.before["spec"] != change.after["spec"]) {
       const bool components = state.gates().multiple_pod_templates;
       if (usage_of(change.before, components) != usage_of(change.after, components)) wake_all_in(state, key.ns, wake);
     }

@@ -26,7 +26,7 @@ bool over_quota(const Value& binding) {
 
 /// Of some resource less is used than before.
 bool usage_fell(const State& state, const Change& change) {
-  if (change.object.type != type::kResourceBinding) return false;
+  if (change.object.type != type::kResourceBinding || change.before["spec"] == change.after["spec"]) return false;
   const bool components = state.gates().multiple_pod_templates;
   const ResourceList more = usage_difference(usage_of(change.before, components), usage_of(change.after, components));
   return std::ranges::any_of(more, [](const auto& item) { return item.second.negative(); });

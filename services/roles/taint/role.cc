@@ -35,8 +35,7 @@ bool same_annotation(const Value& before, const Value& after, std::string_view n
 
 /// An application failover of the binding waits for its time, and then for its turn with all evictions.
 bool will_take_a_turn(const State& state, const ObjectKey& binding) {
-  return application_failover::evictions_take_turns(state) &&
-         state.value_of(failover_record_key(binding))["timers"].size() > 0;
+  return application_failover::evictions_take_turns(state) && failover_record_of(state, binding)["timers"].size() > 0;
 }
 
 /// The queue of evictions, in Karmada's metrics (OBS-7).
