@@ -48,6 +48,7 @@ const Value& sibling_of(const State& state, const ObjectKey& key, const Value& w
 
 /// What members report of one template is often equal, but for times.
 void share_status(const Staged& staged, const ObjectKey& key, Value& work) {
+  if (!staged.shares_parts()) return;
   work.edit("status").share_with(sibling_of(staged.state(), key, work)["status"]);
 }
 

@@ -170,9 +170,9 @@ std::vector<Change> Staged::commit(State& state) {
         metadata.set("uid", std::move(uid));
       }
       if (metadata["creationTimestamp"].is_empty()) metadata.set("creationTimestamp", rfc3339(time_));
-      state.share_with_neighbour(staged.key, after);
+      if (shares_parts()) state.share_with_neighbour(staged.key, after);
     } else if (!after.is_null()) {
-      if (!state.hashes_deferred()) after.share_with(before);  // a replay reads each object once, and is over soon
+      if (shares_parts()) after.share_with(before);
       keep_identity(before, after, staged.deletion_moved);
       const bool deletion_began = deleting(after) && !deleting(before);
       if (!before["metadata"]["generation"].is_null() && (deletion_began || counts(staged))) {

@@ -28,6 +28,8 @@ class Staged {
   Staged(const State& state, const EntryId& id, UtcMillis time) : state_{state}, id_{id}, time_{time} {}
 
   const State& state() const { return state_; }
+  /// Whether objects are to share equal parts (0143). Not in a replay, which is over soon.
+  bool shares_parts() const { return !state_.hashes_deferred(); }
   UtcMillis time() const { return time_; }
 
   /// The object as staged so far; nullptr when it does not exist.

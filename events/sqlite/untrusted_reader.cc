@@ -10,6 +10,7 @@
 #include "events/base/check.h"
 #include "events/base/utf8.h"
 #include "events/sqlite/linear_functions.h"
+#include "events/sqlite/memory.h"
 #include "events/sqlite/permitted_functions.h"
 #include "events/sqlite/row_checksum.h"
 #include "events/sqlite/unpacked.h"
@@ -206,7 +207,7 @@ struct UntrustedReader::Impl {
       self.stopped = Stopped::kCancelled;
     } else if (std::chrono::steady_clock::now() >= self.limits->deadline) {
       self.stopped = Stopped::kDeadline;
-    } else if (sqlite3_memory_used() - self.memory_before > self.limits->memory_bytes) {
+    } else if (memory_of_this_thread() - self.memory_before > self.limits->memory_bytes) {
       self.stopped = Stopped::kMemory;
     }
     return self.stopped == Stopped::kNo ? 0 : 1;
@@ -372,7 +373,7 @@ Result<void> UntrustedReader::run(std::string_view sql, const Parameters& parame
                                   Rows& rows) {
   Impl& impl = *impl_;
   impl.limits = &limits;
-  impl.memory_before = sqlite3_memory_used();
+  impl.memory_before = memory_of_this_thread();
   impl.set_limits();
   sqlite3_set_authorizer(impl.database, Impl::authorize, &impl);
   sqlite3_progress_handler(impl.database, kOperationsBetweenChecks, Impl::check_progress, &impl);
