@@ -36,13 +36,13 @@ int rounded(int size) { return (size + 7) & ~7; }
 
 bool configure() {
   static const sqlite3_mem_methods kMethods = {.xMalloc = take,
-                                              .xFree = give_back,
-                                              .xRealloc = resize,
-                                              .xSize = size_of,
-                                              .xRoundup = rounded,
-                                              .xInit = [](void*) { return SQLITE_OK; },
-                                              .xShutdown = [](void*) {},
-                                              .pAppData = nullptr};
+                                               .xFree = give_back,
+                                               .xRealloc = resize,
+                                               .xSize = size_of,
+                                               .xRoundup = rounded,
+                                               .xInit = [](void*) { return SQLITE_OK; },
+                                               .xShutdown = [](void*) {},
+                                               .pAppData = nullptr};
   return sqlite3_config(SQLITE_CONFIG_MALLOC, &kMethods) == SQLITE_OK &&
          sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
 }
