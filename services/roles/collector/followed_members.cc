@@ -6,6 +6,12 @@
 
 namespace shiplog::collector {
 
+FollowedMembers::~FollowedMembers() {
+  for (const auto& [cluster, followed] : followed_) {
+    if (followed->resources != nullptr) followed->resources->abandon();
+  }
+}
+
 std::shared_ptr<FollowedMember> FollowedMembers::of(const std::string& cluster, const Value& route,
                                                     bool counts_resources) {
   std::shared_ptr<FollowedMember>& followed = followed_[cluster];

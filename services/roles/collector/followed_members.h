@@ -36,6 +36,9 @@ struct FollowedMember {
 class FollowedMembers {
  public:
   explicit FollowedMembers(Members& members) : members_{members} {}
+  FollowedMembers(const FollowedMembers&) = delete;
+  FollowedMembers& operator=(const FollowedMembers&) = delete;
+  ~FollowedMembers();
 
   std::shared_ptr<FollowedMember> of(const std::string& cluster, const Value& route, bool counts_resources);
   void forget(const std::string& cluster);

@@ -105,6 +105,8 @@ void MemberResources::close() {
   for (const auto& each : std::exchange(waiting_, {})) each();
 }
 
+void MemberResources::abandon() { const auto released = std::exchange(waiting_, {}); }
+
 void MemberResources::answer_if_settled() {
   if (std::ranges::any_of(collections_, &Collection::listing)) return;
   for (const auto& each : std::exchange(waiting_, {})) each();

@@ -47,6 +47,9 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
   void follow(const TraceContext& trace, UtcMillis now, std::function<void()> then);
   /// Ends the watches. What waits is called back.
   void close();
+  /// What waits is released, and not called back: the process is about to end, and with it what would answer. Else the
+  /// probe that waits and this would hold each other.
+  void abandon();
 
   /// Both collections have been listed completely, and no list is under way.
   bool known() const;

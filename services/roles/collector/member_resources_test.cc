@@ -2,6 +2,7 @@
 #include "services/roles/collector/member_resources.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -197,6 +198,19 @@ TEST_F(CollectorResources, AProbeEndsAlsoWhenItsClusterIsRemovedMeanwhile) {
   stage.run(Millis{1'000});
   EXPECT_EQ(ended, 2);
   EXPECT_FALSE(resources->known());
+}
+
+TEST_F(CollectorResources, ThatEndWithTheProcessHoldNothingOfWhoWaits) {
+  auto waiting = std::make_shared<bool>(false);
+  const std::weak_ptr<bool> held = waiting;
+  {
+    collector::FollowedMembers followed{stage.members()};
+    const auto resources = followed.of("m1", "route", true)->resources;
+    resources->follow({}, stage.now(), [resources, waiting] { *waiting = true; });
+    EXPECT_FALSE(*waiting);
+  }
+  waiting.reset();
+  EXPECT_TRUE(held.expired());
 }
 
 TEST_F(CollectorResources, OfAnotherAddressAreListedAnew) {
