@@ -106,8 +106,9 @@ class ProxyConversation : public std::enable_shared_from_this<ProxyConversation>
   void judge_head() {
     if (!input_.ends_with("\r\n\r\n")) {
       if (input_.size() >= kMostHeadBytes) return fail("its response is longer than " + std::to_string(kMostHeadBytes));
-      wanted_ = input_.size() + 1;
-      return read_then(&ProxyConversation::judge_head);
+      ++wanted_;
+      again_ = true;
+      return;
     }
     const std::string_view line = std::string_view{input_}.substr(0, input_.find("\r\n"));
     const bool is_http = line.starts_with("HTTP/1.") && line.size() >= 12 && line[8] == ' ';
@@ -234,19 +235,21 @@ class ProxyConversation : public std::enable_shared_from_this<ProxyConversation>
   }
 
   void read_on() {
-    while (input_.size() < wanted_) {
-      std::array<char, 512> bytes{};
-      const auto count = transport_.try_read(bytes.data(), std::min(bytes.size(), wanted_ - input_.size()));
-      if (!count) return fail(count.error());
-      if (!count.value()) {
-        return transport_.when_readable([self = shared_from_this()](const Result<void>& ready) {
-          ready ? self->read_on() : self->fail(ready.error());
-        });
+    do {
+      while (input_.size() < wanted_) {
+        std::array<char, 512> bytes{};
+        const auto count = transport_.try_read(bytes.data(), std::min(bytes.size(), wanted_ - input_.size()));
+        if (!count) return fail(count.error());
+        if (!count.value()) {
+          return transport_.when_readable([self = shared_from_this()](const Result<void>& ready) {
+            ready ? self->read_on() : self->fail(ready.error());
+          });
+        }
+        if (*count.value() == 0) return fail("it closed the connection");
+        input_.append(bytes.data(), *count.value());
       }
-      if (*count.value() == 0) return fail("it closed the connection");
-      input_.append(bytes.data(), *count.value());
-    }
-    (this->*next_)();
+      (this->*next_)();
+    } while (std::exchange(again_, false));
   }
 
   void succeed() { finish(ok()); }
@@ -268,6 +271,7 @@ class ProxyConversation : public std::enable_shared_from_this<ProxyConversation>
   size_t written_ = 0;
   std::string input_;
   size_t wanted_ = 0;
+  bool again_ = false;  // the step is to be repeated with more bytes: a call for each byte would fill the stack
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ class ScriptedStream final : public ByteStream {
     if (const auto received = std::exchange(received_, nullptr)) {
       received(Error{ErrorCode::kUnavailable, "closed"});
     }
+    if (const auto held = std::exchange(held_, nullptr)) held(Error{ErrorCode::kUnavailable, "closed"});
   }
 
   /// The peer sends bytes, or ends.

@@ -20,6 +20,9 @@ struct Peers {
         },
         [this](const Error& error) { ended = error.message; });
   }
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+  ~Peers() { bytes->close(); }  // else the session and the bytes would hold each other
   std::vector<Frame> answers() {
     reader.feed(bytes->take());
     std::vector<Frame> frames;

@@ -147,6 +147,7 @@ TEST(WebSocketStream, AClientThatTakesNoPongsIsNotReadFrom) {
   for (int count = 0; count < 1000; ++count) bytes->send(masked(0x89, "x"));
   EXPECT_EQ(bytes->take(), frame(Opcode::kPong, "x")) << "one, until it is taken";
   EXPECT_FALSE(bytes->reading());
+  bytes->close();
 }
 
 TEST(WebSocketStream, AClientThatBreaksTheProtocolIsTold) {
