@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -55,16 +56,11 @@ class FeedClient final : public ResponseWriter {
 
   void become_slow() { slow_ = true; }
   /// The chunk that was written has been taken.
-  void take() {
-    Done done;
-    {
-      const std::lock_guard lock{mutex_};
-      done = std::move(taking_);
-      taking_ = nullptr;
-    }
-    if (done) done(ok());
+  void take() { end_write(ok()); }
+  void disconnect() {
+    on_close_();
+    end_write(Error{ErrorCode::kUnavailable, "closed"});
   }
-  void disconnect() { on_close_(); }
 
   /// Of the answer, which may begin on another thread.
   int status() {
@@ -96,6 +92,15 @@ class FeedClient final : public ResponseWriter {
   std::string whole() { return wait(0); }
 
  private:
+  void end_write(Result<void> outcome) {
+    Done done;
+    {
+      const std::lock_guard lock{mutex_};
+      done = std::exchange(taking_, nullptr);
+    }
+    if (done) done(std::move(outcome));
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int status_ = 0;
