@@ -140,8 +140,8 @@ TEST_F(AdapterOfAJournal, ShowsEntriesExplanationsAndTheState) {
   ASSERT_EQ(one["stackFrames"].size(), 1U);
   EXPECT_EQ(one["stackFrames"][0]["name"], frames["stackFrames"][1]["name"]);
   std::map<std::string, int64_t> scopes;
-  for (const Value& scope :
-       body("scopes", Value::object({{"frameId", frames["stackFrames"][0]["id"]}}))["scopes"].items()) {
+  const Value of_frame = body("scopes", Value::object({{"frameId", frames["stackFrames"][0]["id"]}}));
+  for (const Value& scope : of_frame["scopes"].items()) {
     scopes[scope["name"].str()] = scope["variablesReference"].as_int();
   }
   ASSERT_TRUE(scopes.contains("Explanation"));
@@ -150,7 +150,8 @@ TEST_F(AdapterOfAJournal, ShowsEntriesExplanationsAndTheState) {
   };
   EXPECT_EQ(children(scopes["Explanation"])[0]["name"].as_string(), "PlacementDecided");
   bool found = false;
-  for (const Value& type : children(scopes["State at the cursor"]).items()) {
+  const Value types = children(scopes["State at the cursor"]);
+  for (const Value& type : types.items()) {
     if (type["name"].as_string() != "deployments.apps") continue;
     const Value objects = children(type["variablesReference"].as_int());
     EXPECT_EQ(objects[0]["name"].as_string(), "default/web");

@@ -1,6 +1,7 @@
 // ID tokens of an OpenID Connect issuer: what they have to be, and what they must not be.
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 
 #include <gtest/gtest.h>
@@ -310,13 +311,13 @@ TEST_F(OidcIssuer, AnIssuerThatHangsDelaysNoOtherToken) {
     waiting->set(identified(identity));
   });
   EXPECT_EQ(ask(*oidc, "abcdef.0123456789abcdef"), "no user") << "is answered at once";
-  int refused = 0;
+  const auto refused = std::make_shared<std::atomic<int>>(0);  // what waits is answered after this test, too
   for (int i = 0; i < 300; ++i) {
     oidc->authenticate(
         token_of(first), {kTokenIssuer},
-        [&refused](const Result<std::optional<TokenIdentity>>& identity) { refused += identity ? 0 : 1; });
+        [refused](const Result<std::optional<TokenIdentity>>& identity) { *refused += identity ? 0 : 1; });
   }
-  EXPECT_GE(refused, 44) << "what waits is bounded";
+  EXPECT_GE(*refused, 44) << "what waits is bounded";
   set([this] { open = true; });
   EXPECT_EQ(waiting->get().value_or("no answer"), "oidc:ann");
   EXPECT_TRUE(shiplog::testing::eventually([this] {
