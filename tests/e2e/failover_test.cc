@@ -1,4 +1,5 @@
 // Application failover with real processes: rules 3.2. It needs neither the gate Failover nor evictions for taints.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,16 @@ spec:
     const Value found = api_->get("/shiplog/v1/audit?order=oldest&event=" + event).json;
     return {found["items"].items().begin(), found["items"].items().end()};
   }
+  /// Of the copy in member1: a new one elsewhere is unhealthy, too, until it is ready.
+  std::vector<Value> timers_of_member1() {
+    std::vector<Value> timers = entries("FailoverTimerStarted");
+    std::erase_if(timers, [](const Value& entry) {
+      return std::ranges::none_of(entry["events"].items(), [](const Value& event) {
+        return event["summary"].as_string().starts_with("in member1");
+      });
+    });
+    return timers;
+  }
   static UtcMillis time_of(const Value& entry) { return parse_rfc3339(entry["time"].as_string()).value(); }
 
   int ticks_ = 0;
@@ -54,10 +65,10 @@ spec:
 
 TEST_F(ApplicationFailoverE2e, GracefullyMovesItAndThenRemovesTheOldCopy_3_2_4_3_2_6) {
   begin("{decisionConditions: {tolerationSeconds: 3}, purgeMode: Gracefully}");
-  EXPECT_TRUE(eventually([&] { return entries("FailoverTimerStarted").size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return timers_of_member1().size() == 1; }));
   apply(failing_over("member1, member2", "{decisionConditions: {tolerationSeconds: 3}, purgeMode: Gracefully}"));
   EXPECT_TRUE(eventually([&] { return entries("EvictionStarted").size() == 1; }));
-  const auto started = entries("FailoverTimerStarted");
+  const auto started = timers_of_member1();
   ASSERT_EQ(started.size(), 1U);
   EXPECT_GT(time_of(entries("EvictionStarted").front()).value - time_of(started.front()).value, 3000);
   expect_holders(kWeb, "member2");
@@ -92,23 +103,22 @@ TEST_F(ApplicationFailoverE2e, AKillInTheMiddleOfATolerationNeitherLosesNorResta
   const std::string patient = "{decisionConditions: {tolerationSeconds: 8}, purgeMode: Directly}";
   begin(patient);
   apply(failing_over("member1, member2", patient));
-  EXPECT_TRUE(eventually([&] { return entries("FailoverTimerStarted").size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return timers_of_member1().size() == 1; }));
   // Half of the time, by the clock of the journal.
   EXPECT_TRUE(eventually([&] {
     apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: clock}\ndata: {t: \"" + std::to_string(ticks_++) +
           "\"}\n");
     const Value newest = api_->get("/shiplog/v1/audit?limit=1").json["items"][0];
-    return time_of(newest).value - time_of(entries("FailoverTimerStarted").front()).value > 4000;
+    return time_of(newest).value - time_of(timers_of_member1().front()).value > 4000;
   }));
   EXPECT_EQ(entries("EvictionStarted").size(), 0U);
   fleet_.kill("plane");
   fleet_.serve("plane", options());
   api_ = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
   expect_holders(kWeb, "member2");
-  ASSERT_EQ(entries("FailoverTimerStarted").size(), 1U) << "it did not begin again";
+  ASSERT_EQ(timers_of_member1().size(), 1U) << "it did not begin again";
   ASSERT_EQ(entries("EvictionStarted").size(), 1U);
-  const int64_t waited =
-      time_of(entries("EvictionStarted").front()).value - time_of(entries("FailoverTimerStarted").front()).value;
+  const int64_t waited = time_of(entries("EvictionStarted").front()).value - time_of(timers_of_member1().front()).value;
   EXPECT_GT(waited, 8000);
 }
 
