@@ -1,6 +1,7 @@
 // Values under random edits, beside a model of maps and vectors; and the texts that take no memory.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -235,6 +236,23 @@ bool shares_all(const Value& value, const Value& other) {
   return true;
 }
 
+/// Where the parts of a value are in memory, its strings of more than 14 bytes included.
+void add_places(const Value& value, std::vector<const void*>& places) {
+  if (value.as_string().size() > 14) places.push_back(value.as_string().data());
+  places.push_back(value.items().data());
+  places.push_back(value.members().data());
+  for (const Value& item : value.items()) add_places(item, places);
+  for (const auto& [key, part] : value.members()) {
+    if (key.as_string().size() > 14) places.push_back(key.as_string().data());
+    add_places(part, places);
+  }
+}
+std::vector<const void*> places_of(const Value& value) {
+  std::vector<const void*> places;
+  add_places(value, places);
+  return places;
+}
+
 TEST(ValueSharing, SharesWhatIsEqualAndChangesNothing) {
   std::mt19937 random{5};
   size_t shared_before = 0;
@@ -253,7 +271,10 @@ TEST(ValueSharing, SharesWhatIsEqualAndChangesNothing) {
     const Value copy = round % 2 == 0 ? value : Value{};  // it must stay, too
     const Value part = value[0U];
     const std::string of_part = to_json(part);
+    // Other threads may read what is shared, so not even equal parts of it may be exchanged.
+    const auto places = std::array{places_of(copy), places_of(part), places_of(other)};
     value.share_with(other);
+    ASSERT_EQ((std::array{places_of(copy), places_of(part), places_of(other)}), places) << of_value << of_other;
     ASSERT_EQ(to_json(value), of_value) << of_other;
     ASSERT_EQ(to_json(other), of_other) << of_value;
     ASSERT_EQ(to_json(part), of_part);

@@ -63,8 +63,8 @@ template <>
 struct std::hash<shiplog::EntryId> {
   size_t operator()(const shiplog::EntryId& id) const noexcept;
 };
-/// Not noexcept: libstdc++ keeps the hash of each entry of a table then. Otherwise a look-up computes it anew for the
-/// entries that it passes, of which two strings are outside of the processor's caches in a large table.
+/// Not noexcept, so that libstdc++ stores the hash with each entry of a table. Otherwise a look-up computes it again
+/// for the entries that it passes, whose strings are rarely in the processor's caches.
 template <>
 struct std::hash<shiplog::ObjectKey> {
   size_t operator()(const shiplog::ObjectKey& key) const;

@@ -113,8 +113,8 @@ struct Decimal {
   }
 };
 
-/// Of up to 12 digits, without a point, and a scale that keeps them whole thousandths of an int64: nearly all that
-/// there is. nullopt: it is read digit by digit.
+/// The thousandths of a number with at most 12 digits and no point, and with no suffix, m, Ki, Mi or Gi, as nearly all
+/// quantities are. nullopt: it has another form, or does not fit.
 std::optional<int64_t> plain_milli(std::string_view text) {
   constexpr size_t kMostDigits = 12;
   int64_t number = 0;

@@ -208,8 +208,8 @@ class Value {
   template <Doubles>
   static bool equal(const Value& a, const Value& b) noexcept;
   enum class Sharing : uint8_t { kNothing, kParts, kAll };
-  /// What of this is in `other`. kParts: this is to be replaced by `made`; or it has been changed itself, and `made` is
-  /// null, since it is `writable`: nobody else has it, or what it is part of.
+  /// Which parts of this equal those of `other`. kParts: some; the caller replaces this by `made`, or, if that is null,
+  /// this was changed in place. `writable`: nothing that contains this is shared with another value.
   Sharing share(const Value& other, bool writable, Value& made);
   Sharing share_items(const Value& other, bool writable, Value& made);
   Sharing share_members(const Value& other, bool writable, Value& made);

@@ -4,9 +4,9 @@
 
 namespace shiplog::sqlite {
 
-/// Bytes that SQLite has taken on this thread since it began, less what it has returned on it: only a difference says
-/// something. SQLite's own count is of all threads, and takes a lock for each allocation; it is off in programs that
-/// link this.
+/// Bytes that SQLite has allocated on this thread, less those that it has freed on it. Only differences are meaningful,
+/// as memory may be freed on another thread. SQLite's own count, which is of all threads and takes a lock for each
+/// allocation, is switched off.
 int64_t memory_of_this_thread();
 
 }  // namespace shiplog::sqlite

@@ -1,9 +1,11 @@
 // What hostile statements get: an error in time, and never a table.
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "tests/support/sql_fleet.h"
 
@@ -203,6 +205,23 @@ TEST(EndlessStatements, EndWhenTheyTakeTooMuchMemory) {
     ASSERT_FALSE(answer) << statement;
     EXPECT_EQ(answer.error().code, ErrorCode::kTooLarge) << statement << ": " << answer.error().message;
   }
+}
+
+TEST(EndlessStatements, AnotherThreadsMemoryIsNotCounted) {
+  const SqlFleet sql;
+  SqlRequest request = within(
+      sql, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT count(*) FROM n",
+      milliseconds{60'000});
+  request.memory_bytes = int64_t{32} << 20U;
+  void* taken = nullptr;  // by the projector, say, while the statement runs
+  request.cancelled = [&taken] {
+    if (taken == nullptr) std::thread{[&taken] { taken = sqlite3_malloc64(uint64_t{64} << 20U); }}.join();
+    return false;
+  };
+  const auto answer = run_sql(sql.fleet.path(), request);
+  EXPECT_NE(taken, nullptr) << "the statement ended too soon";
+  EXPECT_TRUE(answer) << answer.error().message;
+  sqlite3_free(taken);
 }
 
 TEST(EndlessStatements, EndWhenTheyAreCancelled) {

@@ -271,7 +271,7 @@ class ProxyConversation : public std::enable_shared_from_this<ProxyConversation>
   size_t written_ = 0;
   std::string input_;
   size_t wanted_ = 0;
-  bool again_ = false;  // the step is to be repeated with more bytes: a call for each byte would fill the stack
+  bool again_ = false;  // repeat the step with one more byte; in a loop, as a recursion would fill the stack
 };
 
 }  // namespace

@@ -47,8 +47,8 @@ class MemberResources : public std::enable_shared_from_this<MemberResources> {
   void follow(const TraceContext& trace, UtcMillis now, std::function<void()> then);
   /// Ends the watches. What waits is called back.
   void close();
-  /// What waits is released, and not called back: the process is about to end, and with it what would answer. Else the
-  /// probe that waits and this would hold each other.
+  /// Drops the callbacks that wait, without calling them: for a process that ends without a stop. A probe that waits
+  /// refers to this, and its callback to the probe, so that neither would be freed.
   void abandon();
 
   /// Both collections have been listed completely, and no list is under way.
