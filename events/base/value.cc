@@ -384,68 +384,56 @@ Value::Array& Value::edit_items() {
 
 void Value::share_with(const Value& other) {
   Value made;
-  switch (share(other, true, made)) {
-    case Sharing::kAll:
-      *this = other;
-      break;
-    case Sharing::kParts:
-      if (!made.is_null()) *this = std::move(made);
-      break;
-    case Sharing::kNothing:
-      break;
-  }
+  share(other, true, made);
+  if (!made.is_null()) *this = std::move(made);
 }
 
-Value::Sharing Value::share(const Value& other, bool writable, Value& made) {
-  if (kind() != other.kind()) return Sharing::kNothing;
-  if (words() == other.words()) return Sharing::kAll;
+bool Value::share(const Value& other, bool writable, Value& made) {
+  if (kind() != other.kind()) return false;
+  if (words() == other.words()) return true;
+  bool same = false;
   switch (kind()) {
     case Kind::kArray:
-      return share_items(other, writable && payload_.counted != nullptr && sole(), made);
+      same = share_items(other, writable && payload_.counted != nullptr && sole(), made);
+      break;
     case Kind::kObject:
-      return share_members(other, writable && payload_.counted != nullptr && sole(), made);
+      same = share_members(other, writable && payload_.counted != nullptr && sole(), made);
+      break;
     case Kind::kString:
-      if (stored_size() != other.stored_size() || place() <= kInline) return Sharing::kNothing;
-      return equal<Doubles::kByBits>(*this, other) ? Sharing::kAll : Sharing::kNothing;
+      same = place() > kInline && equal<Doubles::kByBits>(*this, other);
+      break;
     case Kind::kNull:
-      return Sharing::kAll;
+      return true;
     case Kind::kBool:
     case Kind::kInt:
     case Kind::kDouble:
-      return Sharing::kNothing;
+      break;
   }
-  return Sharing::kNothing;
+  if (same) made = other;
+  return same;
 }
 
-Value::Sharing Value::share_items(const Value& other, bool writable, Value& made) {
+bool Value::share_items(const Value& other, bool writable, Value& made) {
   const auto mine = items();
   const auto theirs = other.items();
   bool all = mine.size() == theirs.size();
-  bool parts = false;
   Array copy;
   for (size_t at = 0; at < std::min(mine.size(), theirs.size()); ++at) {
     auto& item = const_cast<Value&>(mine[at]);
-    if (item.words() == theirs[at].words()) continue;
     Value part;
-    const Sharing sharing = item.share(theirs[at], writable, part);
-    all = all && sharing == Sharing::kAll;
-    if (sharing == Sharing::kNothing) continue;
-    parts = true;
-    if (sharing == Sharing::kAll) part = theirs[at];
+    all = item.share(theirs[at], writable, part) && all;
     if (part.is_null()) continue;
     if (!writable && copy.empty()) copy.assign(mine.begin(), mine.end());
     (writable ? item : copy[at]) = std::move(part);
   }
-  if (all) return Sharing::kAll;
   if (!copy.empty()) made = taking_items(copy);
-  return parts ? Sharing::kParts : Sharing::kNothing;
+  return all;
 }
 
-Value::Sharing Value::share_members(const Value& other, bool writable, Value& made) {
+bool Value::share_members(const Value& other, bool writable, Value& made) {
   const auto mine = members();
   const auto theirs = other.members();
   bool all = mine.size() == theirs.size();
-  bool parts = false;
   Value copy;
   size_t next = 0;
   for (size_t at = 0; at < mine.size(); ++at) {
@@ -461,27 +449,20 @@ Value::Sharing Value::share_members(const Value& other, bool writable, Value& ma
       continue;
     }
     const Member& like = theirs[next++];
-    Member part;
-    Sharing sharing = Sharing::kAll;
-    if (member.value.words() != like.value.words()) {
-      sharing = member.value.share(like.value, writable, part.value);
-      all = all && sharing == Sharing::kAll;
-      if (sharing == Sharing::kAll) part.value = like.value;
-    }
+    Value part;
+    all = member.value.share(like.value, writable, part) && all;
     const bool other_key = member.key_text.words() != like.key_text.words();
-    parts = parts || other_key || !part.value.is_null() || sharing == Sharing::kParts;
-    if (!other_key && part.value.is_null()) continue;
+    if (!other_key && part.is_null()) continue;
     if (!writable && copy.is_null()) {
       copy.make_block(mine.size(), mine.size());
       std::ranges::uninitialized_copy(mine, std::span{copy.block(), mine.size()});
     }
     Member& changed = writable ? member : copy.block()[at];
     if (other_key) changed.key_text = like.key_text;
-    if (!part.value.is_null()) changed.value = std::move(part.value);
+    if (!part.is_null()) changed.value = std::move(part);
   }
-  if (all) return Sharing::kAll;
   made = std::move(copy);
-  return parts ? Sharing::kParts : Sharing::kNothing;
+  return all;
 }
 
 template <Value::Doubles kDoubles>

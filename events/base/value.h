@@ -207,12 +207,12 @@ class Value {
   enum class Doubles : uint8_t { kByValue, kByBits };  // which of 0.0 and -0.0, or two NaNs, are equal
   template <Doubles>
   static bool equal(const Value& a, const Value& b) noexcept;
-  enum class Sharing : uint8_t { kNothing, kParts, kAll };
-  /// Which parts of this equal those of `other`. kParts: some; the caller replaces this by `made`, or, if that is null,
-  /// this was changed in place. `writable`: nothing that contains this is shared with another value.
-  Sharing share(const Value& other, bool writable, Value& made);
-  Sharing share_items(const Value& other, bool writable, Value& made);
-  Sharing share_members(const Value& other, bool writable, Value& made);
+  /// Whether this equals `other`. `made`: what the caller is to replace this by; null: nothing, as it was shared
+  /// before, was changed in place, or has nothing in common. `writable`: nothing that contains this is shared with
+  /// another value.
+  bool share(const Value& other, bool writable, Value& made);
+  bool share_items(const Value& other, bool writable, Value& made);
+  bool share_members(const Value& other, bool writable, Value& made);
 
   // Whether the content is elsewhere, behind a counter. Values are moved by the hundred for each entry: these are
   // inline.
