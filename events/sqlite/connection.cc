@@ -12,6 +12,7 @@
 
 #include "events/base/check.h"
 #include "events/sqlite/row_checksum.h"
+#include "events/sqlite/uncommitted_frames.h"
 #include "events/sqlite/unpacked.h"
 #include "events/sqlite/wal_mover.h"
 
@@ -33,7 +34,6 @@ struct Connection::Impl {
   std::map<std::string, std::vector<sqlite3_stmt*>, std::less<>> idle;
   std::optional<WalMover> mover;  // the writer's
   int64_t wal_tried_at = 0;       // its size when it last could not be started over
-  int last_code = SQLITE_OK;      // of the last failure
   milliseconds busy_timeout;
   steady_clock::time_point busy_since;
   std::function<void(milliseconds waited)> waiting;
@@ -63,7 +63,7 @@ struct Connection::Impl {
   }
 
   Error error() {
-    const int code = last_code = sqlite3_extended_errcode(database);
+    const int code = sqlite3_extended_errcode(database);
     const std::string prefix = std::string{settings.kind} + " " + path + ": ";
     std::string reason = std::string{sqlite3_errmsg(database)} + " (SQLite error " + std::to_string(code) + ")";
     switch (code & 0xFF) {
@@ -245,7 +245,7 @@ Result<Statement> Connection::prepare(std::string_view sql) {
 
 int64_t Connection::changed() const { return sqlite3_changes64(impl_->database); }
 
-int Connection::last_code() const { return impl_->last_code; }
+bool Connection::drop_failed_commit() { return cut_uncommitted_frames(impl_->database); }
 
 void Connection::committed() { impl_->mover->committed(); }
 

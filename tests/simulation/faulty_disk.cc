@@ -80,6 +80,8 @@ int write_file(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 a
 
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
   if (look_at_machine(file) != Machine::kRuns) return SQLITE_IOERR_TRUNCATE;
+  FaultyDisk& all = FaultyDisk::get();
+  if (all.fails(all.faults.failed_write, "disk: failed truncation")) return SQLITE_IOERR_TRUNCATE;
   remember(file, size, size_of(file));
   return real(file)->pMethods->xTruncate(real(file), size);
 }

@@ -13,7 +13,7 @@ namespace shiplog::simulation {
 /// How often, of a thousand operations of SQLite, a disk fails.
 struct DiskFaults {
   uint64_t failed_sync = 0;
-  uint64_t failed_write = 0;  ///< a part of it is written
+  uint64_t failed_write = 0;  ///< a part of it is written; or a truncation, which then has no effect
   uint64_t full = 0;          ///< the same, for lack of room
 };
 

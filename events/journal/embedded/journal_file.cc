@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -340,33 +339,24 @@ Result<void> FileWriter::set_bounds(Bounds bounds) {
   return set_bounds_.run(bounds.oldest, bounds.next, int64_t{checksum(bounds)});
 }
 
-Result<void> FileWriter::commit(sqlite::Transaction& transaction) {
-  const auto committed = transaction.commit();
-  if (committed) return ok();
-  const int code = connection_->last_code();
-  transaction.roll_back();
-  // A frame that could not be written is not a commit. After a failed fsync (or another failure after the last frame) a
-  // complete commit may be in the write-ahead log, where a recovery after a crash would find it.
-  const bool certainly_not = (code & 0xFF) == SQLITE_FULL || (code & 0xFF) == SQLITE_BUSY || code == SQLITE_IOERR_WRITE;
-  if (certainly_not) return committed.error();
-  if (overwrite_failed_commit()) {
-    return Error{ErrorCode::kIo, committed.error().message + "; nothing was stored: check the disk"};
+// After a failed commit its frames may be in the write-ahead log, all or some. A recovery after a crash would find a
+// complete commit, and a later append that fails may complete it: they must not stay.
+Error FileWriter::not_stored(Error error, int64_t next) {
+  if (const auto dropped = drop_failed_commit(next); !dropped) {
+    return {ErrorCode::kUnknownOutcome,
+            std::move(error.message) + "; it may or may not be stored: " + dropped.error().message};
   }
-  return Error{ErrorCode::kUnknownOutcome, committed.error().message + "; it may or may not be stored"};
+  error.message += "; nothing was stored";
+  return error;
 }
 
-// The next commit is written over the failed one. This one changes nothing, and it counts as soon as it is written,
-// synced or not: the process may crash, and a recovery then finds nothing of the failed commit. (A later fsync covers
-// these frames too, as they are written anew.)
-Result<void> FileWriter::overwrite_failed_commit() {
-  SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
+Result<void> FileWriter::drop_failed_commit(int64_t next) {
+  SHIPLOG_TRY(const auto transaction, sqlite::Transaction::begin(*connection_));
   SHIPLOG_TRY(const Bounds bounds, read_bounds(read_bounds_, path_));
-  // Removed and added again: SQLite writes no page for a row that is overwritten with the same values.
-  SHIPLOG_TRY(connection_->execute("DELETE FROM bounds"));
-  SHIPLOG_TRY(set_bounds(bounds));
-  const auto committed = transaction.commit();
-  const bool written = committed.has_value() || connection_->last_code() == SQLITE_IOERR_FSYNC;
-  if (!written) return committed.error();
+  // Another process has appended since, over the failed commit or, if it has recovered the file, behind it.
+  if (bounds.next != next) return Error{ErrorCode::kUnavailable, "journal " + path_ + ": it has another end by now"};
+  if (!connection_->drop_failed_commit())
+    return Error{ErrorCode::kIo, "journal " + path_ + "-wal: what the failed commit has left there cannot be removed"};
   return ok();
 }
 
@@ -423,7 +413,10 @@ Result<int64_t> FileWriter::store(const std::vector<std::string_view>& entries) 
     ++offset;
   }
   SHIPLOG_TRY(set_bounds({bounds.oldest, offset}));
-  SHIPLOG_TRY(commit(transaction));
+  if (const auto committed = transaction.commit(); !committed) {
+    transaction.roll_back();
+    return not_stored(committed.error(), bounds.next);
+  }
   return bounds.next;
 }
 
@@ -441,7 +434,7 @@ Result<bool> FileWriter::trim_some(int64_t before, std::chrono::milliseconds tur
     SHIPLOG_TRY(more, delete_.next());
     delete_.reset();
   }
-  SHIPLOG_TRY(commit(transaction));
+  SHIPLOG_TRY(transaction.commit());
   return more;
 }
 
@@ -452,7 +445,7 @@ Result<sqlite::FileSpace> FileWriter::release_some(int64_t keep) {
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection_));
     SHIPLOG_TRY(check_in_place());
     SHIPLOG_TRY(sqlite::release_pages(*connection_, keep, kReleaseTurn));
-    SHIPLOG_TRY(commit(transaction));
+    SHIPLOG_TRY(transaction.commit());
   }
   connection_->committed();
   return space();

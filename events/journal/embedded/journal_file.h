@@ -86,9 +86,9 @@ class FileWriter {
 
   /// Stores all entries in one transaction, in order, on disk when this returns. Returns the offset of the first; the
   /// others follow without gaps. Errors: kUnknownOutcome only if either all of them or none may be stored; with any
-  /// other error none is. After a failed sync none is stored, even if the process crashes; only a power failure before
-  /// the next successful sync may still restore them. kCorrupt: the file was removed or replaced while this process had
-  /// it open.
+  /// other error none is. Of a failed commit nothing is left that a crash of the process could restore; only a loss of
+  /// power may, if that it was cut off could not be synced either. kCorrupt: the file was removed or replaced while
+  /// this process had it open.
   Result<int64_t> store(const std::vector<std::string_view>& entries);
 
   /// Deletes records before `before`, for at most about `turn`. Returns true if more remain: call again.
@@ -109,8 +109,8 @@ class FileWriter {
   FileWriter(std::string path, bool compress, std::unique_ptr<sqlite::Connection> connection,
              std::vector<sqlite::Statement> statements);
   Result<void> set_bounds(Bounds bounds);
-  Result<void> commit(sqlite::Transaction& transaction);
-  Result<void> overwrite_failed_commit();
+  Error not_stored(Error error, int64_t next);
+  Result<void> drop_failed_commit(int64_t next);
   Result<void> check_in_place();
   Result<void> insert(int64_t offset, std::string_view bytes);
 
