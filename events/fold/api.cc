@@ -34,12 +34,14 @@ Applied apply(Staged& staged, const DeletionRequested& event) {
   if (going == nullptr) return refusal_about(event.object, ErrorCode::kNotFound, "not found");
   Value object = *going;
   {
-    Value& metadata = object.edit("metadata");
     const int64_t grace = grace_seconds(staged, object, event);
-    if (!deleting(object)) {
+    const bool first = !deleting(object);
+    // Before the metadata is referred to: a status that is added moves it.
+    if (first && event.object.type == type::kNamespace) object.edit("status").set("phase", "Terminating");
+    Value& metadata = object.edit("metadata");
+    if (first) {
       metadata.set("deletionTimestamp", rfc3339(staged.time() + Millis{grace * 1000}));
       metadata.set("deletionGracePeriodSeconds", grace);
-      if (event.object.type == type::kNamespace) object.edit("status").set("phase", "Terminating");
     } else {
       shorten(staged, metadata, grace);
     }

@@ -56,6 +56,15 @@ TEST(Fold, NothingIsCreatedInAMissingOrTerminatingNamespace) {
   EXPECT_EQ(terminating->about, kNamespaceKey);
 }
 
+TEST(Fold, ANamespaceWithoutAStatusIsDeletedWithItsPropagation) {
+  FoldHistory history = FoldHistory::with_namespace();
+  ASSERT_FALSE(history.state.value_of(kNamespaceKey).contains("status"));
+  history.put({DeletionRequested{.object = kNamespaceKey, .propagation = "Foreground"}});
+  const Value& going = history.state.value_of(kNamespaceKey);
+  EXPECT_TRUE(has_finalizer(going, "foregroundDeletion")) << to_json(going);
+  EXPECT_EQ(going["status"]["phase"].as_string(), "Terminating");
+}
+
 TEST(Fold, EphemeralKindsNeedNoNamespaceOfTheirOwnJournal) {
   FoldHistory history;
   const ObjectKey lease{"leases.coordination.k8s.io", "kube-system", "leader"};

@@ -76,6 +76,19 @@ TEST(CoreAdmission, Services) {  // CRU-10
   EXPECT_EQ(fields_of(update("services", with_address.value(), addressed)), "spec.clusterIPs[0]");
 }
 
+// A default that is added moves the members of the spec: nothing that was read before may be used after it.
+TEST(CoreAdmission, LoadBalancersGetTheirDefaultsWhateverElseIsGiven) {  // CRU-10
+  std::string spec = R"("type":"LoadBalancer","ports":[{"port":80}])";
+  for (const char* more : {"", R"(,"loadBalancerIP":"")", R"(,"publishNotReadyAddresses":true)",
+                           R"(,"selector":{"app":"web"})", R"(,"sessionAffinity":"None")"}) {
+    spec += more;
+    const auto made = create("services", json(R"({"metadata":{"name":"web"},"spec":{)" + spec + "}}"));
+    ASSERT_TRUE(made.has_value()) << message_of(made);
+    EXPECT_EQ(made.value()["spec"]["externalTrafficPolicy"].as_string(), "Cluster") << spec;
+    EXPECT_TRUE(made.value()["spec"]["allocateLoadBalancerNodePorts"].as_bool()) << spec;
+  }
+}
+
 TEST(CoreAdmission, Bindings) {  // CRU-8, CRU-10
   const char* type = "clusterrolebindings.rbac.authorization.k8s.io";
   const Value made = stored(type, json(R"({"metadata":{"name":"system:x"},"roleRef":{"kind":"ClusterRole","name":"r"},

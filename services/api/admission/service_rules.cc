@@ -98,11 +98,10 @@ void fill_service(Value& object, const Write& write) {
   }
   const bool external = spec["type"].as_string() == "ExternalName";
   if (!external && spec["internalTrafficPolicy"].is_empty()) spec.set("internalTrafficPolicy", "Cluster");
-  const std::string_view type = spec["type"].as_string();
-  if (type == "NodePort" || type == "LoadBalancer") {
-    if (spec["externalTrafficPolicy"].is_empty()) spec.set("externalTrafficPolicy", "Cluster");
+  if (has_type(spec, {"NodePort", "LoadBalancer"}) && spec["externalTrafficPolicy"].is_empty()) {
+    spec.set("externalTrafficPolicy", "Cluster");
   }
-  if (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].is_null()) {
+  if (has_type(spec, {"LoadBalancer"}) && spec["allocateLoadBalancerNodePorts"].is_null()) {
     spec.set("allocateLoadBalancerNodePorts", true);
   }
   if (spec["ports"].size() > 0) {
