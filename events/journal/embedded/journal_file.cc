@@ -346,7 +346,7 @@ Error FileWriter::not_stored(Error error, int64_t next) {
     return {ErrorCode::kUnknownOutcome,
             std::move(error.message) + "; it may or may not be stored: " + dropped.error().message};
   }
-  error.message += "; nothing was stored";
+  error.message += "; nothing was stored: check the disk";
   return error;
 }
 
