@@ -59,8 +59,9 @@ TEST_F(UncommittedFrames, ACommitOfAnotherConnectionStays) {
 
 // Its frames are in the file itself by then, and the next commit would begin at the first.
 TEST_F(UncommittedFrames, OfALogThatStartsOverNothingIsKept) {
-  ASSERT_TRUE(connection_->execute("CREATE TABLE t(a); INSERT INTO t VALUES(1); "
-                                   "PRAGMA wal_checkpoint(RESTART)")
+  ASSERT_TRUE(connection_
+                  ->execute("CREATE TABLE t(a); INSERT INTO t VALUES(1); "
+                            "PRAGMA wal_checkpoint(RESTART)")
                   .has_value());
   ASSERT_GT(wal_bytes(), 0U);
   EXPECT_TRUE(cut(*connection_));
