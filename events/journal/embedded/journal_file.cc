@@ -355,8 +355,9 @@ Result<void> FileWriter::drop_failed_commit(int64_t next) {
   SHIPLOG_TRY(const Bounds bounds, read_bounds(read_bounds_, path_));
   // Another process has appended since, over the failed commit or, if it has recovered the file, behind it.
   if (bounds.next != next) return Error{ErrorCode::kUnavailable, "journal " + path_ + ": it has another end by now"};
-  if (!connection_->drop_failed_commit())
+  if (!connection_->drop_failed_commit()) {
     return Error{ErrorCode::kIo, "journal " + path_ + "-wal: what the failed commit has left there cannot be removed"};
+  }
   return ok();
 }
 
