@@ -36,7 +36,7 @@ Applied apply(Staged& staged, const DeletionRequested& event) {
   {
     const int64_t grace = grace_seconds(staged, object, event);
     const bool first = !deleting(object);
-    // Before the metadata is referred to: a status that is added moves it.
+    // First: adding a status moves the metadata in memory, which is referred to below.
     if (first && event.object.type == type::kNamespace) object.edit("status").set("phase", "Terminating");
     Value& metadata = object.edit("metadata");
     if (first) {

@@ -113,8 +113,8 @@ class Connection {
   Result<Statement> prepare(std::string_view sql);
   /// Rows that the last statement inserted, updated or deleted.
   int64_t changed() const;
-  /// After a commit that failed, in the next transaction, before it writes: removes all that the failed one has left in
-  /// the WAL, so that no recovery after a crash finds it. False: it may still be there.
+  /// Removes what a failed commit has left in the WAL, so that no recovery after a crash finds it. Call this in a new
+  /// transaction, before it writes. Returns false if something may be left.
   bool drop_failed_commit();
 
   /// To be called by a writer after a commit, when the callers that wait for it have been answered: has the WAL moved

@@ -1,5 +1,6 @@
 #include "events/sqlite/uncommitted_frames.h"
 
+#include <cstddef>
 #include <cstdint>
 
 #include <sqlite3.h>
@@ -21,6 +22,7 @@ struct IndexHeader {
   uint16_t page_bytes;  // 1: 65,536
   uint32_t last_frame;  // of the last commit; 0: the log is empty, whatever its file has
 };
+static_assert(offsetof(IndexHeader, page_bytes) == 14 && offsetof(IndexHeader, last_frame) == 16);
 
 /// Bytes of the log up to the end of the last commit; negative: not known.
 int64_t committed_bytes(sqlite3_file* file) {

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include "events/sqlite/connection.h"
 #include "tests/support/test_directory.h"

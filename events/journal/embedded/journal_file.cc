@@ -339,8 +339,8 @@ Result<void> FileWriter::set_bounds(Bounds bounds) {
   return set_bounds_.run(bounds.oldest, bounds.next, int64_t{checksum(bounds)});
 }
 
-// After a failed commit its frames may be in the write-ahead log, all or some. A recovery after a crash would find a
-// complete commit, and a later append that fails may complete it: they must not stay.
+// Some or all frames of the failed commit may be in the write-ahead log. They must not stay: a recovery after a crash
+// would take them for a commit if they are complete, and a later append that fails can complete them.
 Error FileWriter::not_stored(Error error, int64_t next) {
   if (const auto dropped = drop_failed_commit(next); !dropped) {
     return {ErrorCode::kUnknownOutcome,

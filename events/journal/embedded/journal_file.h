@@ -86,9 +86,9 @@ class FileWriter {
 
   /// Stores all entries in one transaction, in order, on disk when this returns. Returns the offset of the first; the
   /// others follow without gaps. Errors: kUnknownOutcome only if either all of them or none may be stored; with any
-  /// other error none is. Of a failed commit nothing is left that a crash of the process could restore; only a loss of
-  /// power may, if that it was cut off could not be synced either. kCorrupt: the file was removed or replaced while
-  /// this process had it open.
+  /// other error none is. A crash of the process does not restore a failed commit. A loss of power may, if the log
+  /// could not be synced after the commit was cut off. kCorrupt: the file was removed or replaced while this process
+  /// had it open.
   Result<int64_t> store(const std::vector<std::string_view>& entries);
 
   /// Deletes records before `before`, for at most about `turn`. Returns true if more remain: call again.
