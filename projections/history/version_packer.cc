@@ -9,11 +9,14 @@ namespace {
 
 /// Bases in memory: of some thousand objects, those that change.
 constexpr size_t kMostBytes = size_t{4} << 20;
-// A difference of half of what the base takes is the time for the next base: with less, bases are most of what is
-// stored; with more, differences are.
-constexpr size_t kLargeDifference = 2;
 // Smaller ones are not worth a base.
 constexpr size_t kSmallDifference = 64;
+
+/// A difference of more than half of what its base takes. The second one in a row begins the next base: by then both
+/// have taken what a base takes. One alone does not, as an object that is new changes much, and then rests.
+bool is_large(size_t difference, size_t base) { return difference > kSmallDifference && difference * 2 > base; }
+/// There is next to nothing in common with the base.
+bool is_another(size_t difference, size_t base) { return difference * 8 > base * 7; }
 
 Result<void> insert_base(store::CheckedInsert& insert, int64_t id, int64_t object, const sqlite::PackedText& json) {
   return insert.begin().add(id).add(object).add(json).run();
@@ -24,10 +27,11 @@ Result<void> insert_base(store::CheckedInsert& insert, int64_t id, int64_t objec
 Result<VersionPacker> VersionPacker::create(sqlite::Connection& connection) {
   const store::CheckedTable& table = store::version_base_table();
   // A base that is damaged is none: the next version begins another one.
-  SHIPLOG_TRY(auto newest, connection.prepare("SELECT b.id, length(b.json), unpacked(b.json) FROM version_base b WHERE "
-                                              "b.id = (SELECT v.base FROM version v WHERE v.object = ? ORDER BY "
-                                              "v.revision DESC LIMIT 1) AND b.crc = " +
-                                              table.checksum("b")));
+  SHIPLOG_TRY(auto newest,
+              connection.prepare("SELECT b.id, length(b.json), unpacked(b.json), v.size FROM (SELECT base, length(json) "
+                                 "AS size FROM version WHERE object = ? ORDER BY revision DESC LIMIT 1) v CROSS JOIN "
+                                 "version_base b ON b.id = v.base WHERE b.crc = " +
+                                 table.checksum("b")));
   SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, table));
   return VersionPacker{std::move(newest), std::move(insert)};
 }
@@ -42,11 +46,15 @@ Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std:
   if (base != bases_.end()) {
     const sqlite::PackedText difference = packer_.pack_against(json, base->json);
     const size_t size = difference.bytes.size();
-    if (size <= kSmallDifference || size * kLargeDifference <= base->stored) return PackedVersion{base->id, difference};
+    const bool large = is_large(size, base->stored);
+    if (!large || (!base->differs && !is_another(size, base->stored))) {
+      base->differs = large;
+      return PackedVersion{base->id, difference};
+    }
   }
   const sqlite::PackedText packed = alone == nullptr ? packer_.pack(json) : alone->view();
   SHIPLOG_TRY(insert_base(insert_, revision, object, packed));
-  keep({object, revision, packed.bytes.size(), std::string{json}});
+  keep({object, revision, packed.bytes.size(), false, std::string{json}});
   return PackedVersion{revision, packer_.pack_against(json, json)};
 }
 
@@ -58,7 +66,9 @@ Result<VersionPacker::Bases::iterator> VersionPacker::base_of(int64_t object) {
   newest_.bind(1, object);
   SHIPLOG_TRY(const bool found, newest_.next());
   if (!found) return bases_.end();
-  Base base{object, newest_.integer(0), static_cast<size_t>(newest_.integer(1)), std::string{newest_.text(2)}};
+  const auto stored = static_cast<size_t>(newest_.integer(1));
+  const bool differs = is_large(static_cast<size_t>(newest_.integer(3)), stored);
+  Base base{object, newest_.integer(0), stored, differs, std::string{newest_.text(2)}};
   newest_.reset();
   return keep(std::move(base));
 }

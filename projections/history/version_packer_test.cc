@@ -65,6 +65,32 @@ TEST(VersionPacker, AVersionThatDiffersMuchBeginsTheNextBase) {
   EXPECT_EQ(bases(fleet), before + 2) << "it has the object's number, and its history";
 }
 
+// A third of the text is another one: more than half, and less than all of what the base takes.
+TEST(VersionPacker, TheSecondLargeDifferenceInARowBeginsTheNextBase) {
+  const auto changed = [](uint64_t seed) { return text(1, 600) + text(seed, 1400); };
+  // What is in memory, and what a process that starts reads of the file.
+  for (const bool restarted : {false, true}) {
+    TestFleet fleet;
+    const auto update = [&](const std::string& content) {
+      if (restarted) fleet.reopen();
+      fleet.update(kMap, content);
+    };
+    const int64_t before = bases(fleet);
+    fleet.create(kMap, text(1, 2000));
+    update(changed(2));
+    EXPECT_EQ(bases(fleet), before + 1) << "the first one";
+    update(text(1, 2000));
+    update(changed(3));
+    EXPECT_EQ(bases(fleet), before + 1) << "there was a small one in between";
+    update(changed(3) + "!");
+    EXPECT_EQ(bases(fleet), before + 2) << "the second one";
+    update(changed(3) + "?");
+    EXPECT_EQ(bases(fleet), before + 2) << "a small one again";
+    update(changed(4));
+    EXPECT_EQ(bases(fleet), before + 2) << "the first one since the base began";
+  }
+}
+
 TEST(VersionPacker, BasesGoWithTheLastVersionThatRefersToThem) {
   TestFleet fleet;
   std::map<uint64_t, std::string> texts;
