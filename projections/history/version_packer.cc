@@ -27,11 +27,11 @@ Result<void> insert_base(store::CheckedInsert& insert, int64_t id, int64_t objec
 Result<VersionPacker> VersionPacker::create(sqlite::Connection& connection) {
   const store::CheckedTable& table = store::version_base_table();
   // A base that is damaged is none: the next version begins another one.
-  SHIPLOG_TRY(auto newest,
-              connection.prepare("SELECT b.id, length(b.json), unpacked(b.json), v.size FROM (SELECT base, length(json) "
-                                 "AS size FROM version WHERE object = ? ORDER BY revision DESC LIMIT 1) v CROSS JOIN "
-                                 "version_base b ON b.id = v.base WHERE b.crc = " +
-                                 table.checksum("b")));
+  SHIPLOG_TRY(auto newest, connection.prepare(
+                               "SELECT b.id, length(b.json), unpacked(b.json), v.size FROM (SELECT base, length(json) "
+                               "AS size FROM version WHERE object = ? ORDER BY revision DESC LIMIT 1) v CROSS JOIN "
+                               "version_base b ON b.id = v.base WHERE b.crc = " +
+                               table.checksum("b")));
   SHIPLOG_TRY(auto insert, store::CheckedInsert::create(connection, table));
   return VersionPacker{std::move(newest), std::move(insert)};
 }
