@@ -9,6 +9,7 @@
 #include "events/state/failover_record.h"
 #include "events/state/work.h"
 #include "services/interpreter/interpreter.h"
+#include "services/roles/applied_work.h"
 #include "services/roles/collector/manifest_status.h"
 #include "services/runtime/log.h"
 
@@ -179,6 +180,18 @@ bool MemberWatches::seen_as_rendered(const ObjectKey& work, const Value& value) 
   return manifests.size() > 0;
 }
 
+/// Every object is there as it was written from the present revision of the Work: the Work is applied, whether or not
+/// the dispatcher has reported it yet.
+bool MemberWatches::seen_as_written(const State& state, const ObjectKey& work, const Value& value) const {
+  const size_t manifests = manifests_of(value).size();
+  const Value revision{std::to_string(state.revision_of(work).value)};
+  for (size_t ordinal = 0; ordinal < manifests; ++ordinal) {
+    const Baseline* known = baseline_of(work, ordinal);
+    if (known == nullptr || known->altered || known->revision != revision) return false;
+  }
+  return manifests > 0;
+}
+
 void MemberWatches::name_generations(const State& state, int number) {
   for (const ObjectKey& work : std::exchange(slot(number).look_again, {})) {
     const Value& value = state.value_of(work);
@@ -213,8 +226,9 @@ void MemberWatches::flush(const TaskPtr& task) {
   ask_due(state, number, task->now());
   doubt_unreported(state, number, task->now());
   name_generations(state, number);
-  DecisionBuilder seen{kMostAtOnce};
-  for (auto entry = own.pending.begin(); entry != own.pending.end() && seen.size() < kMostAtOnce;) {
+  DecisionBuilder seen{2 * kMostAtOnce};
+  size_t works = 0;
+  for (auto entry = own.pending.begin(); entry != own.pending.end() && works < kMostAtOnce;) {
     const Value& work = state.value_of(entry->first);
     const auto named = generations_.find(entry->first);
     const int64_t generation = named == generations_.end() ? 0 : named->second;
@@ -235,9 +249,12 @@ void MemberWatches::flush(const TaskPtr& task) {
     }
     auto& budget =
         status_budgets_.try_emplace(cluster_of_space(entry->first.ns), kStatusBurst, kStatusPerSecond).first->second;
-    if (budget.take(static_cast<double>(size), task->now()) &&
-        !seen.try_add(WorkStatusObserved{entry->first, entry->second, generation})) {
-      break;  // the next turn takes the rest
+    if (budget.take(static_cast<double>(size), task->now())) {
+      const bool also_applied = !in_member_ && !applied(work) && seen_as_written(state, entry->first, work);
+      // What does not fit is for the next turn.
+      if (also_applied && !seen.try_add(applied_work(entry->first, work))) break;
+      if (!seen.try_add(WorkStatusObserved{entry->first, entry->second, generation})) break;
+      ++works;
     }
     ++entry;
   }

@@ -31,6 +31,8 @@ namespace shiplog::collector {
 ///   changed    the reflected status and health (T-2 to T-4);
 ///   vanished   no entry any more; the dispatcher then makes the object anew;
 ///   altered    health "Unknown": the applied fields were changed (E-15); the dispatcher then writes it again.
+/// With the first report of a Work it says that the Work is applied (WorkApplied), if that is seen and not reported
+/// yet.
 ///
 /// One watch for each cluster and type, on the label karmada.io/managed; each begins with a list. What arrives waits in
 /// an inbox until the flush key's next turn, which reports for many Works in one entry. The key of a watch rests while
@@ -164,6 +166,7 @@ class MemberWatches {
   const Baseline* baseline_of(const ObjectKey& work, size_t ordinal) const;
   bool evicting(const Value& work) const;
   bool seen_as_rendered(const ObjectKey& work, const Value& value) const;
+  bool seen_as_written(const State& state, const ObjectKey& work, const Value& value) const;
   void name_generations(const State& state, int slot);
   void rest(const TaskPtr& task);
   /// What has come from outside since the last flush. Callbacks hold it weakly: it ends when the slot is lost.

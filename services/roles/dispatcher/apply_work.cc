@@ -14,6 +14,7 @@
 #include "events/state/sealed.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
+#include "services/roles/applied_work.h"
 #include "services/roles/dispatcher/decide.h"
 #include "services/roles/dispatcher/member_object.h"
 #include "services/roles/dispatcher/render.h"
@@ -24,7 +25,6 @@ namespace {
 
 constexpr int kConflictTries = 5;  // E-7
 constexpr Millis kLookAfterRestoring{1'000};
-constexpr const char* kAppliedMessage = "Manifest has been successfully applied";
 
 bool good(const MemberResponse& response) { return response.status >= 200 && response.status < 300; }
 
@@ -102,11 +102,13 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
         manifests_{work_["spec"]["workload"]["manifests"]} {}
 
   void start() {
+    const bool held = reports_->take_held(key_, work_["metadata"]["generation"].as_int());
     if (work_.is_null() || cluster_.empty()) return task_->done();
     const Cluster* cluster = task_->state().cluster(cluster_);
     if (cluster != nullptr && cluster->sync_mode == "Pull" && !abandoned(*cluster)) return task_->done();
     if (deleting(work_)) return take_back(cluster);
     if (cluster == nullptr) return task_->done();
+    if (held && !applied(work_)) return reports_->append(task_, applied_work(key_, work_));
     const bool suspended = work_["spec"]["suspendDispatching"].as_bool();
     const Value& dispatching = condition_of(work_, "Dispatching");
     if (suspended != (dispatching["status"].as_string() == "False")) return note_dispatching(suspended);
@@ -250,7 +252,7 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
         // Changed again before the collector has observed it restored, nothing would trigger it.
         return task_->done(std::max(kLookAfterRestoring, reverts_->due_in(key_, task_->now())));
       }
-      return reports_->add(task_, WorkApplied{key_, generation, kAppliedMessage});
+      return reports_->add(task_, applied_work(key_, work_));
     }
     const std::string message = "Failed to apply all manifests (" + std::to_string(succeeded_) + "/" +
                                 std::to_string(manifests_.size()) + "): " + errors_;

@@ -30,7 +30,9 @@ class DispatcherRole final : public Role {
  public:
   DispatcherRole(Members& members, dispatcher::Open open, QuestionResolver* resolver,
                  dispatcher::RevisionOf revision_of)
-      : members_{members}, open_{std::move(open)}, resolver_{resolver}, revision_of_{std::move(revision_of)} {}
+      : members_{members}, open_{std::move(open)}, resolver_{resolver}, revision_of_{std::move(revision_of)} {
+    for (Slot& slot : slots_) slot = new_slot();
+  }
 
   std::string_view name() const override { return "dispatcher"; }
 
@@ -91,10 +93,10 @@ class DispatcherRole final : public Role {
 
   /// Answers of members that still arrive go to the old ones, whose tasks are void.
   void on_stop() override {
-    slots_ = {};
+    for (Slot& slot : slots_) slot = new_slot();
     recreations_ = {};
   }
-  void on_slot_lost(int slot) override { slots_[static_cast<size_t>(slot)] = {}; }
+  void on_slot_lost(int slot) override { slots_[static_cast<size_t>(slot)] = new_slot(); }
 
   /// A Work belongs to its member. What Works are rendered from may be for any members: its name decides.
   int slot_of_key(const ObjectKey& key) const override {
@@ -119,9 +121,13 @@ class DispatcherRole final : public Role {
  private:
   /// What is remembered of the members of one slot. Entries about several Works are under the lease of one slot.
   struct Slot {
-    dispatcher::WorkReportsPtr reports = std::make_shared<dispatcher::WorkReports>();
-    dispatcher::RevertsPtr reverts = std::make_shared<dispatcher::Reverts>();
+    dispatcher::WorkReportsPtr reports;
+    dispatcher::RevertsPtr reverts;
   };
+  /// In an agent the collector does not report what is applied.
+  Slot new_slot() const {
+    return {std::make_shared<dispatcher::WorkReports>(!revision_of_), std::make_shared<dispatcher::Reverts>()};
+  }
 
   /// A member that is ready to get Works gets those of all that was there before it.
   static void wake_for_new(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
@@ -168,7 +174,9 @@ class DispatcherRole final : public Role {
     if (!change.removed() && before["status"] != after["status"]) wake_handover(state, after, wake);
     if (change.removed()) {
       recreations_.removed(state, change);
-      slots_[static_cast<size_t>(slot_of_key(change.object))].reverts->forget(change.object);
+      const Slot& slot = slots_[static_cast<size_t>(slot_of_key(change.object))];
+      slot.reverts->forget(change.object);
+      slot.reports->forget(change.object);
       wake_successor(change.before, wake);
       return wake_owner(change, wake);
     }

@@ -1,20 +1,36 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "events/base/ids.h"
+#include "events/base/time.h"
+#include "events/base/value.h"
 #include "events/dispatch.h"
 #include "services/runtime/role.h"
 
 namespace shiplog::dispatcher {
 
 /// Appends the results of Works to the journal. A report is appended at once while none is pending; those that arrive
-/// meanwhile go together, in one entry: the busier the members, the fewer entries. A refused entry is split, so
-/// that one Work that has moved on keeps back no other. Ends each task. Threads: the fold thread.
+/// meanwhile go together, in one entry. While many are pending, a report is held for a moment: the collector is about
+/// to report the status of the same Work, and then reports in the same change that it is applied. A refused entry is
+/// split, so that one Work that has moved on keeps back no other. Ends each task. Threads: the fold thread.
 class WorkReports : public std::enable_shared_from_this<WorkReports> {
  public:
+  /// `holds`: a collector reports what is applied, too.
+  explicit WorkReports(bool holds) : holds_{holds} {}
+
   /// The task is that of `applied.work`. When this replica stops acting, Reports and tasks are dropped together.
   void add(TaskPtr task, WorkApplied applied);
+  /// As add(), without holding it.
+  void append(TaskPtr task, WorkApplied applied);
+  /// A report of the Work's generation was held until now, and is the caller's.
+  bool take_held(const ObjectKey& work, int64_t generation);
+  /// The Work is gone.
+  void forget(const ObjectKey& work) { held_.erase(work); }
 
  private:
   struct Report {
@@ -23,8 +39,10 @@ class WorkReports : public std::enable_shared_from_this<WorkReports> {
   };
   void send();
 
-  bool under_way_ = false;
+  const bool holds_;
+  size_t under_way_ = 0;  // reports in the entry that is being appended
   std::vector<Report> waiting_;
+  std::unordered_map<ObjectKey, int64_t> held_;  // generations
 };
 using WorkReportsPtr = std::shared_ptr<WorkReports>;
 
