@@ -68,6 +68,29 @@ TEST_F(AppliedWorks, TheFirstStatusOfAWorkSaysThatItIsApplied_E_5_T_2) {
   }
 }
 
+// What it reports of an object that was updated may be the status that is known.
+TEST_F(AppliedWorks, UpdatesDoNotWaitForAStatus) {
+  stage.set_append_latency(Millis{5});
+  const auto map = [](int number, const char* text) {
+    return config_map("default", "settings-" + std::to_string(number), text);
+  };
+  for (int i = 0; i < 60; ++i) place(map(i, "x"));
+  stage.run(Millis{3000});
+  for (int i = 0; i < 60; ++i) {
+    const Value updated = map(i, "y");
+    stage.put({"configmaps", "default", updated["metadata"]["name"].str()}, updated);
+    Value touched = binding(updated, {{"m1", 0}});
+    touched.edit("spec").edit("resource").set("resourceVersion", "2");
+    stage.put(testing::binding_key(touched), touched);
+  }
+  stage.run(Millis{80});
+  for (int i = 0; i < 60; ++i) {
+    const Value& work = stage.state().value_of(work_key("m1", map(i, "y")));
+    EXPECT_EQ(work["metadata"]["generation"], Value{2});
+    EXPECT_TRUE(applied(work)) << i;
+  }
+}
+
 TEST_F(AppliedWorks, OnlyWhatWasWrittenFromTheWorkAsItIsNowSaysThatItIsApplied_E_5) {
   const Value map = config_map("default", "settings", "x");
   const ObjectKey map_key{"configmaps", "default", "settings"};

@@ -252,7 +252,10 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
         // Changed again before the collector has observed it restored, nothing would trigger it.
         return task_->done(std::max(kLookAfterRestoring, reverts_->due_in(key_, task_->now())));
       }
-      return reports_->add(task_, applied_work(key_, work_));
+      // A status that is there may stay as it is, and then the collector has nothing to report.
+      const bool has_status = task_->state().value_of(key_)["status"]["manifestStatuses"].size() > 0;
+      return has_status ? reports_->append(task_, applied_work(key_, work_))
+                        : reports_->add(task_, applied_work(key_, work_));
     }
     const std::string message = "Failed to apply all manifests (" + std::to_string(succeeded_) + "/" +
                                 std::to_string(manifests_.size()) + "): " + errors_;

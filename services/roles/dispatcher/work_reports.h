@@ -25,7 +25,7 @@ class WorkReports : public std::enable_shared_from_this<WorkReports> {
 
   /// The task is that of `applied.work`. When this replica stops acting, Reports and tasks are dropped together.
   void add(TaskPtr task, WorkApplied applied);
-  /// As add(), without holding it.
+  /// As add(), without holding it: it was held, or the collector may have nothing to report.
   void append(TaskPtr task, WorkApplied applied);
   /// A report of the Work's generation was held until now, and is the caller's.
   bool take_held(const ObjectKey& work, int64_t generation);
