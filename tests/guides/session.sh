@@ -59,6 +59,12 @@ stopped() {
   background "$@"
   kill -TERM -- "-$background_pid"
   wait "$background_pid" || [ $? = 143 ]
+  # What it has started may end after it, and has its files until then.
+  local waited=0
+  while kill -0 -- "-$background_pid" 2>/dev/null; do
+    [ $waited -lt 300 ] || { echo "it does not end" >&2; return 1; }
+    sleep 0.1; waited=$((waited + 1))
+  done
 }
 # fails TEXT FILE
 fails() {
