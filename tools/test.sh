@@ -18,5 +18,5 @@ case $preset in
     tests/parquet/install.sh || say "without pyarrow the tests of Parquet files fail; the rest runs" ;;
 esac
 say "testing ($preset)"
-# More than processors: many tests wait for timers of the programs they start, and Kafka's for each other.
+# Two more than processors: many tests wait for timers of the programs they start.
 ctest --test-dir "$(build_dir "$preset")" --output-on-failure -j "$(($(nproc) + 2))" "${arguments[@]}"

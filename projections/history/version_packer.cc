@@ -15,8 +15,8 @@ constexpr size_t kSmallDifference = 64;
 /// A difference of more than half of what its base takes. The second one in a row begins the next base: by then both
 /// have taken what a base takes. One alone does not, as an object that is new changes much, and then rests.
 bool is_large(size_t difference, size_t base) { return difference > kSmallDifference && difference * 2 > base; }
-/// There is next to nothing in common with the base.
-bool is_another(size_t difference, size_t base) { return difference * 8 > base * 7; }
+/// The difference takes nearly as much as the base.
+bool has_little_in_common(size_t difference, size_t base) { return difference * 8 > base * 7; }
 
 Result<void> insert_base(store::CheckedInsert& insert, int64_t id, int64_t object, const sqlite::PackedText& json) {
   return insert.begin().add(id).add(object).add(json).run();
@@ -47,8 +47,8 @@ Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std:
     const sqlite::PackedText difference = packer_.pack_against(json, base->json);
     const size_t size = difference.bytes.size();
     const bool large = is_large(size, base->stored);
-    if (!large || (!base->differs && !is_another(size, base->stored))) {
-      base->differs = large;
+    if (!large || (!base->newest_is_large && !has_little_in_common(size, base->stored))) {
+      base->newest_is_large = large;
       return PackedVersion{base->id, difference};
     }
   }
@@ -67,8 +67,8 @@ Result<VersionPacker::Bases::iterator> VersionPacker::base_of(int64_t object) {
   SHIPLOG_TRY(const bool found, newest_.next());
   if (!found) return bases_.end();
   const auto stored = static_cast<size_t>(newest_.integer(1));
-  const bool differs = is_large(static_cast<size_t>(newest_.integer(3)), stored);
-  Base base{object, newest_.integer(0), stored, differs, std::string{newest_.text(2)}};
+  const bool newest_is_large = is_large(static_cast<size_t>(newest_.integer(3)), stored);
+  Base base{object, newest_.integer(0), stored, newest_is_large, std::string{newest_.text(2)}};
   newest_.reset();
   return keep(std::move(base));
 }

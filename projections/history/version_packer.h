@@ -37,8 +37,8 @@ class VersionPacker {
  private:
   struct Base {
     int64_t object = 0, id = 0;
-    size_t stored = 0;     ///< its size in the file
-    bool differs = false;  ///< the newest version's difference to it is large
+    size_t stored = 0;             ///< its size in the file
+    bool newest_is_large = false;  ///< the newest version's difference to it is large
     std::string json;
   };
   using Bases = std::list<Base>;  ///< the one that was used last is the first

@@ -59,10 +59,10 @@ stopped() {
   background "$@"
   kill -TERM -- "-$background_pid"
   wait "$background_pid" || [ $? = 143 ]
-  # What it has started may end after it, and has its files until then.
+  # The processes that it has started may end later, and keep their files locked until then.
   local waited=0
   while kill -0 -- "-$background_pid" 2>/dev/null; do
-    [ $waited -lt 300 ] || { echo "it does not end" >&2; return 1; }
+    [ $waited -lt 300 ] || { echo "its processes have not ended after 30 s" >&2; return 1; }
     sleep 0.1; waited=$((waited + 1))
   done
 }

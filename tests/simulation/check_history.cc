@@ -69,7 +69,7 @@ void check_capacity(World& world, const State& state, const RecordedEntry& recor
   }
 }
 
-/// Decides again. Why that is not what the entry has; nullopt: it is.
+/// Decides again on this state. Returns how the result differs from the entry; nullopt: it does not.
 std::optional<std::string> difference_on(const State& state, const RecordedEntry& recorded) {
   const Entry& entry = recorded.entry;
   const std::string where = "offset " + std::to_string(recorded.offset.value) + ", " + entry.fence.service + " " +
@@ -128,7 +128,7 @@ void check_history(World& world) {
     if (state.revision() != before) {
       report_differing();
     } else if (state.fold_version() != version) {
-      // Two states have this revision: what is decided later may have been computed from the second.
+      // Two states have this revision: a decision that was appended later may have been computed from the second.
       std::erase_if(differing, [&](const auto& item) {
         return item.first.offset > one.offset && !difference_on(state, item.first);
       });

@@ -68,7 +68,7 @@ TEST_F(AppliedWorks, TheFirstStatusOfAWorkSaysThatItIsApplied_E_5_T_2) {
   }
 }
 
-// What it reports of an object that was updated may be the status that is known.
+// After an update the status may be unchanged, and then the collector reports nothing.
 TEST_F(AppliedWorks, UpdatesDoNotWaitForAStatus) {
   stage.set_append_latency(Millis{5});
   const auto map = [](int number, const char* text) {
@@ -99,7 +99,7 @@ TEST_F(AppliedWorks, OnlyWhatWasWrittenFromTheWorkAsItIsNowSaysThatItIsApplied_E
   const ObjectKey work = work_key("m1", map);
   stage.stop("dispatcher");
   const auto says_applied = [&](const Value& object) {
-    Value edited = stage.state().value_of(work);  // the same manifest in a new generation, which nobody applies
+    Value edited = stage.state().value_of(work);  // the same manifest; nothing applies the new generation
     edited.edit("spec").set("preserveResourcesOnDeletion", !edited["spec"]["preserveResourcesOnDeletion"].as_bool());
     EXPECT_FALSE(stage.write({ObjectUpdated{work, edited}}).refusal);
     EXPECT_FALSE(applied(stage.state().value_of(work)));
@@ -130,6 +130,32 @@ TEST_F(AppliedWorks, OnlyWhatWasWrittenFromTheWorkAsItIsNowSaysThatItIsApplied_E
   altered.edit("data").set("text", "other");
   EXPECT_FALSE(says_applied(altered)) << "the member's object is another one";
   EXPECT_TRUE(says_applied(present));
+}
+
+TEST_F(AppliedWorks, AMemberSaysNothingOfTheWorksOfAnother) {
+  stage.members().member("m2");
+  stage.put(cluster_key("m2"), cluster_object("m2"));
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"};
+  stage.put(map_key, map);
+  const Value both = binding(map, {{"m1", 0}, {"m2", 0}});
+  stage.put(testing::binding_key(both), both);
+  stage.run(Millis{3000});
+  const ObjectKey work = work_key("m1", map);
+  ASSERT_TRUE(applied(stage.state().value_of(work)));
+  stage.stop("dispatcher");
+  Value edited = stage.state().value_of(work);
+  edited.edit("spec").set("preserveResourcesOnDeletion", true);
+  EXPECT_FALSE(stage.write({ObjectUpdated{work, edited}, WorkStatusObserved{work, Value::array({}), 0}}).refusal);
+  // What m1 would have of the new generation, in m2.
+  Value claimed = stage.members().member("m1").find(map_key);
+  claimed.edit("metadata")
+      .edit("annotations")
+      .set(annotation::kRevision, std::to_string(stage.state().revision_of(work).value));
+  stage.members().member("m2").put(map_key, claimed);
+  stage.run(Millis{3000});
+  EXPECT_FALSE(applied(stage.state().value_of(work)));
+  EXPECT_EQ(stage.state().value_of(work)["status"]["manifestStatuses"].size(), 0U);
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "events/base/ids.h"
-#include "events/base/time.h"
-#include "events/base/value.h"
 #include "events/dispatch.h"
 #include "services/runtime/role.h"
 
@@ -20,14 +18,14 @@ namespace shiplog::dispatcher {
 /// split, so that one Work that has moved on keeps back no other. Ends each task. Threads: the fold thread.
 class WorkReports : public std::enable_shared_from_this<WorkReports> {
  public:
-  /// `holds`: a collector reports what is applied, too.
+  /// `holds`: reports may be held, since a collector also reports which Works are applied.
   explicit WorkReports(bool holds) : holds_{holds} {}
 
   /// The task is that of `applied.work`. When this replica stops acting, Reports and tasks are dropped together.
   void add(TaskPtr task, WorkApplied applied);
   /// As add(), without holding it: it was held, or the collector may have nothing to report.
   void append(TaskPtr task, WorkApplied applied);
-  /// A report of the Work's generation was held until now, and is the caller's.
+  /// True if a report of this generation of the Work is held. It is no longer held then: the caller appends it.
   bool take_held(const ObjectKey& work, int64_t generation);
   /// The Work is gone.
   void forget(const ObjectKey& work) { held_.erase(work); }
@@ -42,7 +40,7 @@ class WorkReports : public std::enable_shared_from_this<WorkReports> {
   const bool holds_;
   size_t under_way_ = 0;  // reports in the entry that is being appended
   std::vector<Report> waiting_;
-  std::unordered_map<ObjectKey, int64_t> held_;  // generations
+  std::unordered_map<ObjectKey, int64_t> held_;  // the generations that the held reports are of, by Work
 };
 using WorkReportsPtr = std::shared_ptr<WorkReports>;
 
