@@ -53,7 +53,7 @@ Result<ObjectKey> parse_object_key(std::string_view text) {
   };
   const size_t first = text.find('/');
   if (first == std::string_view::npos) return wrong();
-  ObjectKey key{.type = std::string{text.substr(0, first)}, .ns = {}, .name = {}};
+  ObjectKey key{.type = text.substr(0, first), .ns = {}, .name = {}};
   std::string_view rest = text.substr(first + 1);
   if (const size_t second = rest.find('/'); second != std::string_view::npos) {
     key.ns = rest.substr(0, second);
@@ -77,7 +77,7 @@ size_t std::hash<shiplog::EntryId>::operator()(const shiplog::EntryId& id) const
 
 size_t std::hash<shiplog::ObjectKey>::operator()(const shiplog::ObjectKey& key) const {
   const std::hash<std::string_view> part;
-  size_t mixed = part(key.name);
-  for (const std::string* next : {&key.ns, &key.type}) mixed = mixed * 0x9e3779b97f4a7c15 + part(*next);
+  size_t mixed = part(key.name.view());
+  for (const std::string_view next : {key.ns.view(), key.type.view()}) mixed = mixed * 0x9e3779b97f4a7c15 + part(next);
   return mixed;
 }

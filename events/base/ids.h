@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "events/base/result.h"
+#include "events/base/shared_text.h"
 
 namespace shiplog {
 
@@ -43,9 +44,9 @@ std::string uid_from(const EntryId& id, size_t event_index);
 
 /// Names one object. `type` is the group-resource as kubectl writes it: "deployments.apps", "configmaps".
 struct ObjectKey {
-  std::string type;
-  std::string ns;  ///< empty for cluster-scoped objects
-  std::string name;
+  SharedText type;
+  SharedText ns;  ///< empty for cluster-scoped objects
+  SharedText name;
   auto operator<=>(const ObjectKey&) const = default;
   // Of the keys that are compared few have the same name, and many the same type.
   bool operator==(const ObjectKey& other) const { return name == other.name && ns == other.ns && type == other.type; }

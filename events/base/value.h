@@ -14,6 +14,8 @@
 
 namespace shiplog {
 
+class SharedText;
+
 /// A JSON value: what a Kubernetes object is made of. 16 bytes; strings up to 14 bytes are stored inside. Copies share
 /// their content and split when one of them is edited, so a copy costs one counter and the version before a change can
 /// be kept beside the version after it. Members of an object are sorted by key, so equal values look alike everywhere;
@@ -42,6 +44,8 @@ class Value {
   Value(std::string_view text);                                      // NOLINT(google-explicit-constructor)
   Value(const char* text) : Value(std::string_view{text}) {}         // NOLINT(google-explicit-constructor)
   Value(const std::string& text) : Value(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
+  /// The same text, shared (base/shared_text.h).
+  Value(const SharedText& text);  // NOLINT(google-explicit-constructor)
   Value(const Value& other) noexcept : payload_{other.payload_}, meta_{other.meta_} {
     if (counted()) share();
   }

@@ -18,13 +18,15 @@ namespace {
 
 namespace pb = ::shiplog::events::v1;
 
-void put(const std::string& text, std::string* out) {
+void put(std::string_view text, std::string* out) {
   if (is_utf8(text)) {
     *out = text;
   } else {
     *out = codec::repaired(text);
   }
 }
+void put(const std::string& text, std::string* out) { put(std::string_view{text}, out); }
+void put(const SharedText& text, std::string* out) { put(text.view(), out); }
 
 void put(const std::vector<std::string>& from, google::protobuf::RepeatedPtrField<std::string>* out) {
   out->Reserve(static_cast<int>(from.size()));

@@ -167,6 +167,12 @@ bool read(const StoredField& field, std::string& into) {
   return true;
 }
 
+bool read(const StoredField& field, SharedText& into) {
+  if (field.is_number || !is_utf8(field.content)) return false;
+  into = field.content;
+  return true;
+}
+
 bool read(const StoredField& field, uint64_t& into) {
   into = field.value;
   return field.is_number;

@@ -254,7 +254,7 @@ std::vector<std::string> unsettled(const State& state, const std::string& cluste
   std::vector<std::string> found;
   for (const auto& [time, bindings] : state.unsettled().on(cluster)) {
     for (const auto& [key, footprint] : bindings) {
-      std::string words = key.name;
+      std::string words = key.name.str();
       for (const Component& one : *footprint) words += " " + one.name + "*" + std::to_string(one.replicas);
       found.push_back(std::move(words));
     }

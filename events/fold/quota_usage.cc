@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kUsageInStatusFoldVersion = 7;
 
-bool has_quota(const State& state, const std::string& ns) {
+bool has_quota(const State& state, std::string_view ns) {
   const auto first = state.quotas().lower_bound({ns, ""});
   return first != state.quotas().end() && first->first.ns == ns;
 }
@@ -27,7 +27,7 @@ Applied Staged::settle_quotas() {
   for (const Touched& staged : touched_) {
     if (staged.key.type != type::kResourceBinding || !has_quota(state_, staged.key.ns)) continue;
     const Value before = staged.before == nullptr ? Value{} : staged.before->value;
-    ResourceList& more = more_by_namespace[staged.key.ns];
+    ResourceList& more = more_by_namespace[staged.key.ns.str()];
     const Value after = is_last_version(staged.value) ? Value{} : staged.value;
     add_resources(more, usage_difference(usage_of(before, gates.multiple_pod_templates),
                                          usage_of(after, gates.multiple_pod_templates)));

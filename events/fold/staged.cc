@@ -192,6 +192,7 @@ std::vector<Change> Staged::commit(State& state) {
     Change change{std::move(staged.key), revision, before, Value{}, nullptr};
     const bool removed = after.is_null();
     Value latest = removed ? before : std::move(after);  // moved: what is shared is copied when it is edited
+    share_texts(change.object, latest);
     latest.edit("metadata").set("resourceVersion", std::to_string(revision.value));
     Hash128 hash;
     const bool deferred = state.hashes_deferred();

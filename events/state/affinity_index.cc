@@ -59,14 +59,14 @@ void AffinityIndex::update(Groups& groups, const char* field, const ObjectKey& b
   if (was.is_empty() && is.is_empty()) return;
   if (was == is && before["spec"]["clusters"] == after["spec"]["clusters"]) return;
   if (was != is && !was.is_empty()) {
-    const auto found = groups.find({binding.ns, was.str()});
+    const auto found = groups.find({binding.ns.str(), was.str()});
     SHIPLOG_CHECK(found != groups.end(), "the group of a binding exists");
     found->second.set(binding, nullptr);
     if (found->second.members.empty()) groups.erase(found);
   }
   if (is.is_empty()) return;
   const std::vector<std::string> targets = targets_of(after);
-  groups[{binding.ns, is.str()}].set(binding, &targets);
+  groups[{binding.ns.str(), is.str()}].set(binding, &targets);
 }
 
 void AffinityIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {

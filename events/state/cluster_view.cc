@@ -7,14 +7,14 @@ namespace shiplog {
 
 void ClusterView::update(const ObjectKey& key, const Value&, const Value& after) {
   if (after.is_null()) {
-    clusters_.erase(key.name);
+    clusters_.erase(key.name.str());
     return;
   }
   Cluster cluster = cluster_from(after);
   const auto alike = std::ranges::find_if(
       clusters_, [&](const auto& other) { return other.second.api_enablements == cluster.api_enablements; });
   if (alike != clusters_.end()) cluster.api_enablements = alike->second.api_enablements;
-  clusters_[key.name] = std::move(cluster);
+  clusters_[key.name.str()] = std::move(cluster);
 }
 
 }  // namespace shiplog

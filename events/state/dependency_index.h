@@ -34,7 +34,7 @@ class DependencyIndex {
 
   Sets referrers_;
   Sets attached_;
-  std::map<std::string, std::set<ObjectKey>, std::less<>> selecting_;
+  std::map<SharedText, std::set<ObjectKey>, std::less<>> selecting_;
 };
 
 /// The dependencies that a binding has recorded, as a list; null: none. Those outside its namespace are left out: an

@@ -26,7 +26,7 @@ void LabelIndex::update(const ObjectKey& key, const Value& before, const Value& 
       entry->second.erase(key);
       if (entry->second.empty()) by_value.erase(entry);
     }
-    if (!new_value.empty()) by_value.find_or_make("", new_value)->second.insert(key);
+    if (!new_value.empty()) by_value.find_or_make("", SharedText::of(new_labels[kLabels[label]]))->second.insert(key);
   }
 }
 

@@ -11,7 +11,7 @@ std::vector<std::string> strings_of(const Value& list) {
   return strings;
 }
 
-bool empty_or_has(const std::vector<std::string>& list, const std::string& word) {
+bool empty_or_has(const std::vector<std::string>& list, std::string_view word) {
   return list.empty() || std::ranges::find(list, word) != list.end();
 }
 

@@ -6,14 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include "events/base/shared_text.h"
 #include "events/state/name_table.h"
 
 namespace shiplog {
 
 /// What names an object among those of its type.
 struct ObjectName {
-  std::string ns;
-  std::string name;
+  SharedText ns;
+  SharedText name;
   auto operator<=>(const ObjectName&) const = default;
 };
 
@@ -49,11 +50,12 @@ class NamedMap {
   /// nullptr when there is none.
   Node* find(std::string_view ns, std::string_view name) const { return table_.find(ns, name); }
   /// The node of that name, made when there is none.
-  Node* find_or_make(std::string_view ns, std::string_view name) {
+  template <class Ns, class Name>
+  Node* find_or_make(const Ns& ns, const Name& name) {
     Node* node = table_.find(ns, name);
     if (node != nullptr) return node;
     // What is restored comes in order.
-    node = &*sorted_.try_emplace(sorted_.end(), ObjectName{std::string{ns}, std::string{name}});
+    node = &*sorted_.try_emplace(sorted_.end(), ObjectName{ns, name});
     table_.insert(node);
     return node;
   }

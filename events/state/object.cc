@@ -28,6 +28,15 @@ Result<Object> object_from(const ObjectKey& key, std::string_view json) {
   return object;
 }
 
+void share_texts(ObjectKey& key, const Value& object) {
+  const Value& metadata = object["metadata"];
+  const Value& name = metadata["name"];
+  if (name.as_string() == key.name) key.name = SharedText::of(name);
+  if (key.ns.empty()) return;
+  const Value& ns = metadata["namespace"];
+  if (ns.as_string() == key.ns) key.ns = SharedText::of(ns);
+}
+
 bool has_finalizer(const Value& object, std::string_view finalizer) {
   const auto finalizers = object["metadata"]["finalizers"].items();
   return std::any_of(finalizers.begin(), finalizers.end(),

@@ -25,6 +25,9 @@ Hash128 hash_of(const ObjectKey& key, const Value& object);
 /// The object whose canonical JSON, as the fold wrote it, a projection kept. Errors: kCorrupt, no such JSON.
 Result<Object> object_from(const ObjectKey& key, std::string_view json);
 
+/// The texts of the key become those that the object's metadata has, where they are the same: they are in memory once.
+void share_texts(ObjectKey& key, const Value& object);
+
 /// What folding an event did to one object.
 struct Change {
   ObjectKey object;

@@ -67,7 +67,7 @@ size_t ObjectStore::object_count() const {
 Object ObjectStore::exchange(const ObjectKey& key, Object object) {
   SHIPLOG_CHECK(!object.value.is_null(), "a stored object has a value");
   auto type = objects_.find(key.type);
-  if (type == objects_.end()) type = objects_.try_emplace(key.type).first;
+  if (type == objects_.end()) type = objects_.try_emplace(key.type.str()).first;
   return std::exchange(type->second.find_or_make(key.ns, key.name)->second, std::move(object));
 }
 

@@ -17,7 +17,7 @@ void OwnerIndex::update(const ObjectKey& key, const Value& before, const Value& 
     entry->second.erase(key);
     if (entry->second.empty()) dependents_.erase(entry);
   }
-  for (const Value& owner : new_owners.items()) dependents_[owner["uid"].str()].insert(key);
+  for (const Value& owner : new_owners.items()) dependents_[SharedText::of(owner["uid"])].insert(key);
 }
 
 const std::set<ObjectKey>& OwnerIndex::dependents(std::string_view owner_uid) const {

@@ -21,7 +21,7 @@ class OwnerIndex {
   const std::set<ObjectKey>& dependents(std::string_view owner_uid) const;
 
  private:
-  std::map<std::string, std::set<ObjectKey>, std::less<>> dependents_;  // by the owner's uid
+  std::map<SharedText, std::set<ObjectKey>, std::less<>> dependents_;  // by the owner's uid
 };
 
 }  // namespace shiplog

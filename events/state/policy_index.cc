@@ -4,23 +4,22 @@
 
 namespace shiplog {
 
-void PolicyIndex::add(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors) {
+void PolicyIndex::add(const SharedText& ns, const SharedText& name, const std::vector<ResourceSelector>& selectors) {
   if (selectors.empty()) policies_[{ns, "", "", ""}].insert(name);
   for (const ResourceSelector& selector : selectors) {
     policies_[{ns, selector.kind, selector.ns, selector.name}].insert(name);
   }
 }
 
-void PolicyIndex::remove(const std::string& ns, const std::string& name,
-                         const std::vector<ResourceSelector>& selectors) {
+void PolicyIndex::remove(const SharedText& ns, const SharedText& name, const std::vector<ResourceSelector>& selectors) {
   if (selectors.empty()) erase({ns, "", "", ""}, name);
   for (const ResourceSelector& selector : selectors) erase({ns, selector.kind, selector.ns, selector.name}, name);
 }
 
-void PolicyIndex::erase(const Key<std::string_view>& key, const std::string& name) {
+void PolicyIndex::erase(const Key<std::string_view>& key, std::string_view name) {
   const auto found = policies_.find(key);
   if (found == policies_.end()) return;  // the policy has the same selector twice
-  found->second.erase(name);
+  if (const auto named = found->second.find(name); named != found->second.end()) found->second.erase(named);
   if (found->second.empty()) policies_.erase(found);
 }
 

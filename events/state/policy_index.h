@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -7,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "events/base/shared_text.h"
 #include "events/state/policy.h"
 
 namespace shiplog {
@@ -16,9 +18,9 @@ namespace shiplog {
 class PolicyIndex {
  public:
   /// `ns` and `name` are the policy's own key. Without selectors it is found under the empty kind.
-  void add(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors);
+  void add(const SharedText& ns, const SharedText& name, const std::vector<ResourceSelector>& selectors);
   /// What was added, unchanged since.
-  void remove(const std::string& ns, const std::string& name, const std::vector<ResourceSelector>& selectors);
+  void remove(const SharedText& ns, const SharedText& name, const std::vector<ResourceSelector>& selectors);
   bool operator==(const PolicyIndex&) const = default;
 
   /// Names of the policies of `policy_ns` (empty: cluster-scoped ones) with a selector for this kind, and for this
@@ -42,9 +44,9 @@ class PolicyIndex {
     }
   };
 
-  void erase(const Key<std::string_view>& key, const std::string& name);
+  void erase(const Key<std::string_view>& key, std::string_view name);
 
-  std::map<Key<std::string>, std::set<std::string>, Less> policies_;
+  std::map<Key<SharedText>, std::set<SharedText, std::less<>>, Less> policies_;
 };
 
 }  // namespace shiplog

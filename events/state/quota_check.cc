@@ -28,7 +28,7 @@ Quantity amount_of(const ResourceList& list, const std::string& resource) {
 
 }  // namespace
 
-std::optional<QuotaExcess> quota_excess(const State& state, const std::string& ns, const ResourceList& more) {
+std::optional<QuotaExcess> quota_excess(const State& state, std::string_view ns, const ResourceList& more) {
   const bool whole = state.fold_version() >= kWholeQuotaFoldVersion;
   const ResourceList& used = state.quota_usage(ns);
   const auto& quotas = state.quotas();
@@ -39,8 +39,8 @@ std::optional<QuotaExcess> quota_excess(const State& state, const std::string& n
       if (!whole && !grows(more, resource)) continue;
       const Quantity sum = amount_of(used, resource) + amount_of(more, resource);
       if (sum <= limit) continue;
-      const Fact why =
-          QuotaExceeded{ns, entry->first.name, resource, amount_text(resource, sum), amount_text(resource, limit)};
+      const Fact why = QuotaExceeded{std::string{ns}, entry->first.name.str(), resource, amount_text(resource, sum),
+                                     amount_text(resource, limit)};
       return QuotaExcess{
           {type::kFederatedResourceQuota, ns, entry->first.name}, why, (whole ? kDenied : "") + text_of(why)};
     }

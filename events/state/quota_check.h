@@ -23,7 +23,7 @@ struct QuotaExcess {
 /// A quota that limits none of the changed resources does not count. One of which more is used requires that afterwards
 /// every resource that it limits is within its limit. Where nothing that it limits grows, it permits the change
 /// even beyond its limits (decision 0061).
-std::optional<QuotaExcess> quota_excess(const State& state, const std::string& ns, const ResourceList& more);
+std::optional<QuotaExcess> quota_excess(const State& state, std::string_view ns, const ResourceList& more);
 
 /// Usage after the change without that before, resource by resource; without zeros.
 ResourceList usage_difference(const ResourceList& before, const ResourceList& after);

@@ -35,13 +35,13 @@ void QuotaView::update(const ObjectKey& key, const Value& before, const Value& a
   const ObjectStore::Name name{key.ns, key.name};
   if (!after.is_null()) {
     quotas_[name] = quota_from(after);
-    const auto [usage, added] = usage_.try_emplace(key.ns);
+    const auto [usage, added] = usage_.try_emplace(key.ns.str());
     if (added) usage->second = sum(objects, key.ns);
     return;
   }
   quotas_.erase(name);
   const auto next = quotas_.lower_bound({key.ns, ""});
-  if (next == quotas_.end() || next->first.ns != key.ns) usage_.erase(key.ns);
+  if (next == quotas_.end() || next->first.ns != key.ns) usage_.erase(key.ns.str());
 }
 
 ResourceList QuotaView::sum(const ObjectStore& objects, std::string_view ns) const {

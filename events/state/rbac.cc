@@ -61,13 +61,13 @@ bool allows(const Rule& rule, const Attributes& wanted) {
   });
 }
 
-Subject subject_from(const Value& subject, const std::string& ns) {
+Subject subject_from(const Value& subject, std::string_view ns) {
   const std::string kind = subject["kind"].str();
   const std::string name = subject["name"].str();
   if (kind == "User") return {Subject::Kind::kUserName, name};
   if (kind == "Group") return {Subject::Kind::kGroupName, name};
   if (kind != "ServiceAccount") return {};
-  const std::string in = subject["namespace"].is_empty() ? ns : subject["namespace"].str();
+  const std::string in = subject["namespace"].is_empty() ? std::string{ns} : subject["namespace"].str();
   if (in.empty()) return {};
   return {Subject::Kind::kUserName, kServiceAccountPrefix + in + ":" + name};
 }

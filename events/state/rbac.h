@@ -70,6 +70,6 @@ struct Subject {
   std::string name;  ///< of a ServiceAccount: its user name
 };
 /// `ns`: of the binding, which a ServiceAccount without a namespace is in.
-Subject subject_from(const Value& subject, const std::string& ns);
+Subject subject_from(const Value& subject, std::string_view ns);
 
 }  // namespace shiplog::rbac

@@ -112,7 +112,10 @@ void State::remember_hash() {
 bool State::restore(const StateMeta& meta, std::vector<std::pair<ObjectKey, Object>> objects, std::vector<EntryId> seen,
                     State& into, const std::vector<EntryId>& requests) {
   State made;
-  for (auto& [key, object] : objects) made.put(key, std::move(object));
+  for (auto& [key, object] : objects) {
+    share_texts(key, object.value);
+    made.put(key, std::move(object));
+  }
   const bool same = made.meta_.hash == meta.hash;
   made.meta_ = meta;
   for (const EntryId& id : seen) made.seen_.insert(id);

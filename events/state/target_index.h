@@ -21,7 +21,7 @@ class TargetIndex {
  public:
   /// What bindings of a group have in common.
   struct Alike {
-    std::string type;      ///< of the bindings
+    SharedText type;       ///< of the bindings
     std::string kind;      ///< of the workloads
     int64_t priority = 0;  ///< spec.schedulePriority.priority
     bool deleting = false;

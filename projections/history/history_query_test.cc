@@ -159,7 +159,7 @@ TEST(HistoryQuery, TrimmingKeepsWhatListsAndWatchesFromTheOldestRevisionNeed) {
     const View view = must(reader.view());
     std::map<std::string, std::string> found;
     for (const ObjectRow& row : must(ObjectQuery{view}.list({.type = "configmaps", .at = at}))) {
-      found[row.key.name] = row.json;
+      found[row.key.name.str()] = row.json;
     }
     return found;
   };
@@ -225,7 +225,7 @@ TEST(HistoryQuery, AChangedColumnOfAVersionIsAnErrorInEveryReading) {
     expect_damage(history.versions(key), "versions");
     expect_damage(history.changes({}), "changes");
     expect_damage(objects.get(key), "get");
-    expect_damage(objects.list({.type = key.type}), "list");
+    expect_damage(objects.list({.type = key.type.str()}), "list");
     EXPECT_TRUE(objects.get(key, Revision{updated.value - 1}).has_value()) << "the version before is intact";
   }
 }

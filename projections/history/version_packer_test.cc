@@ -123,7 +123,7 @@ TEST(VersionPacker, BasesGoWithTheLastVersionThatRefersToThem) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
   EXPECT_TRUE(must(ObjectQuery{view}.get(config_map("default", "b"))));
-  EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type})).size(), 2U);
+  EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type.str()})).size(), 2U);
 }
 
 // More than the packer keeps in memory, objects that take turns, and those that come back after a removal.
@@ -212,10 +212,10 @@ TEST(VersionPacker, ABaseThatIsGoneOrDamagedIsAnErrorAndTheNextVersionBeginsAnot
     const auto before = ObjectQuery{view}.get(kMap, damaged);
     ASSERT_FALSE(before) << damage;
     EXPECT_EQ(before.error().code, ErrorCode::kCorrupt);
-    const auto list = ObjectQuery{view}.list({.type = kMap.type, .at = damaged});
+    const auto list = ObjectQuery{view}.list({.type = kMap.type.str(), .at = damaged});
     ASSERT_FALSE(list) << damage;
     EXPECT_EQ(list.error().code, ErrorCode::kCorrupt);
-    EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type})).size(), 1U);
+    EXPECT_EQ(must(ObjectQuery{view}.list({.type = kMap.type.str()})).size(), 1U);
     EXPECT_EQ(must(parse_json(must(ObjectQuery{view}.get(kMap))->json))["data"]["text"].str(), text(1, 900) + "?");
   }
 }

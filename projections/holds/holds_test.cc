@@ -52,7 +52,7 @@ class HoldsTest : public ::testing::Test {
   size_t entries(const ObjectKey& object) {
     Reader reader = fleet_.reader();
     const View view = must(reader.view());
-    return must(AuditQuery{view}.find({.type = object.type, .name = object.name, .limit = 0})).size();
+    return must(AuditQuery{view}.find({.type = object.type.str(), .name = object.name.str(), .limit = 0})).size();
   }
   size_t decisions(const ObjectKey& object) {
     Reader reader = fleet_.reader();

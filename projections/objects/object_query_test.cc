@@ -61,7 +61,7 @@ TEST(ObjectQuery, ListsByNamespaceAndNameAndContinuesWhereItStopped) {
       const auto page = must(objects.list(which));
       if (page.empty()) break;
       for (const std::string& name : names(page)) paged.push_back(name);
-      which.after = ObjectList::Position{page.back().key.ns, page.back().key.name};
+      which.after = ObjectList::Position{page.back().key.ns.str(), page.back().key.name.str()};
       EXPECT_EQ(must(objects.count(which)), all.size() - paged.size());
     }
     EXPECT_EQ(paged, all) << "pages of " << limit;
@@ -142,7 +142,7 @@ TEST(ObjectQuery, ReadsAsOfEveryRevision) {
       ASSERT_LE(page.size(), 2U);
       for (const ObjectRow& row : page) {
         paged[row.key.ns + "/" + row.key.name] = row.json;
-        after = ObjectList::Position{row.key.ns, row.key.name};
+        after = ObjectList::Position{row.key.ns.str(), row.key.name.str()};
       }
       if (page.size() < 2) break;
     }

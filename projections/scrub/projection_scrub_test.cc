@@ -159,18 +159,19 @@ class ProjectionScrub : public ::testing::Test {
       return leaf ? std::to_string(leaf->offset.value) + hash_text(leaf->hash) : "none";
     });
     put("revision at a time", history.revision_at(fleet_.now()), number);
-    put("maps", objects.list({.type = kMap.type}), [](const std::vector<ObjectRow>& rows) {
+    put("maps", objects.list({.type = kMap.type.str()}), [](const std::vector<ObjectRow>& rows) {
       std::string text;
       for (const ObjectRow& row : rows) text += row.key.name + row.json + ";";
       return text;
     });
-    put("past maps", objects.list({.type = kMap.type, .at = Revision{5}}), [](const std::vector<ObjectRow>& rows) {
-      std::string text;
-      for (const ObjectRow& row : rows) text += row.key.name + row.json + ";";
-      return text;
-    });
+    put("past maps", objects.list({.type = kMap.type.str(), .at = Revision{5}}),
+        [](const std::vector<ObjectRow>& rows) {
+          std::string text;
+          for (const ObjectRow& row : rows) text += row.key.name + row.json + ";";
+          return text;
+        });
     put("map", objects.get(kMap), [](const std::optional<ObjectRow>& row) { return row ? row->json : "none"; });
-    put("count", objects.count({.type = kMap.type}), [](uint64_t count) { return std::to_string(count); });
+    put("count", objects.count({.type = kMap.type.str()}), [](uint64_t count) { return std::to_string(count); });
     put("decisions", DecisionQuery{view}.of(kBinding), [](const std::vector<DecisionRow>& rows) {
       std::string text;
       for (const DecisionRow& row : rows) text += row.kind + row.summary + row.explanation + row.service;
@@ -184,7 +185,7 @@ class ProjectionScrub : public ::testing::Test {
       return text;
     });
     std::string revisions;
-    const auto visited = RevisionQuery{view}.visit({.type = kWeb.type}, [&](const TemplateRevision& revision) {
+    const auto visited = RevisionQuery{view}.visit({.type = kWeb.type.str()}, [&](const TemplateRevision& revision) {
       revisions += std::to_string(revision.number) + revision.pod_template + revision.annotations + revision.created;
       return true;
     });

@@ -35,7 +35,7 @@ void KindRegistry::on_folded(const State&, const DecodedRecord&, const Folded& f
     if (change.removed()) {
       publish(current()->without(change.object.name));
       const std::lock_guard lock{mutex_};
-      terminating_.erase(change.object.name);
+      terminating_.erase(change.object.name.str());
     } else {
       take(change.after);
     }

@@ -17,11 +17,14 @@ void StorageObjects::on_folded(const State& /*state*/, const DecodedRecord& /*re
   }
 }
 
-void StorageObjects::add(const std::string& type, int64_t objects) {
+void StorageObjects::add(std::string_view type, int64_t objects) {
   static const metrics::GaugeFamily family{"apiserver_storage_objects", "Stored objects by resource.", {"resource"}};
-  const auto [found, made] = counts_.try_emplace(type);
+  auto found = counts_.find(type);
+  if (found == counts_.end()) {
+    found = counts_.try_emplace(std::string{type}).first;
+    found->second.gauge = family.with({found->first});
+  }
   ResourceCount& count = found->second;
-  if (made) count.gauge = family.with({type});
   count.objects += objects;
   count.gauge.set(static_cast<double>(count.objects));
 }

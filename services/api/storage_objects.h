@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "services/runtime/metrics.h"
 #include "services/runtime/replica.h"
@@ -21,9 +23,9 @@ class StorageObjects final : public Observer {
     int64_t objects = 0;
     metrics::Gauge gauge = {};
   };
-  void add(const std::string& type, int64_t objects);
+  void add(std::string_view type, int64_t objects);
 
-  std::map<std::string, ResourceCount> counts_;
+  std::map<std::string, ResourceCount, std::less<>> counts_;
 };
 
 }  // namespace shiplog::api

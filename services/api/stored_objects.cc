@@ -37,7 +37,7 @@ Result<Value> StoredObjects::load_as(const Kind& kind, const ObjectKey& key, std
   auto object = load(json);
   if (!object) {
     // Its removal is in the journal, though not in the projection yet.
-    if (object.error().code == ErrorCode::kGone) return not_found({kind.group, kind.kind, kind.plural, key.name});
+    if (object.error().code == ErrorCode::kGone) return not_found({kind.group, kind.kind, kind.plural, key.name.str()});
     return object.error();
   }
   return kind.builtin ? std::move(object).value() : in_version(kind, std::move(object).value());

@@ -261,21 +261,21 @@ void RehearsalObservation::on_event(const Event& event, UtcMillis now) {
 void RehearsalObservation::on_cluster_event(const Event& event, UtcMillis now) {
   if (const auto* changed = std::get_if<ClusterConditionChanged>(&event)) {
     if (changed->type != "Ready") return;
-    const std::string& cluster = changed->cluster.name;
+    const std::string& cluster = changed->cluster.name.str();
     if (changed->status == "True") return note(now, "ready", cluster, cluster + " is ready again");
     const std::string detail = " (" + changed->reason + ")";
     note(now, "not-ready", cluster, cluster + " is reported not ready" + detail, detail);
   } else if (const auto* added = std::get_if<TaintAdded>(&event)) {
     const std::string taint = to_string(added->taint);
-    note(now, "tainted", added->cluster.name, added->cluster.name + " gets the taint " + taint, taint);
+    note(now, "tainted", added->cluster.name.str(), added->cluster.name + " gets the taint " + taint, taint);
   } else if (const auto* removed = std::get_if<TaintRemoved>(&event)) {
     const std::string taint = to_string(removed->taint);
-    note(now, "untainted", removed->cluster.name, removed->cluster.name + " loses the taint " + taint, taint);
+    note(now, "untainted", removed->cluster.name.str(), removed->cluster.name + " loses the taint " + taint, taint);
   } else if (const auto* paused = std::get_if<EvictionsPaused>(&event)) {
-    note(now, "paused", paused->cluster.name, "evictions from " + paused->cluster.name + " pause: " + paused->message,
-         paused->reason);
+    note(now, "paused", paused->cluster.name.str(),
+         "evictions from " + paused->cluster.name + " pause: " + paused->message, paused->reason);
   } else if (const auto* resumed = std::get_if<EvictionsResumed>(&event)) {
-    note(now, "resumed", resumed->cluster.name, "evictions from " + resumed->cluster.name + " continue",
+    note(now, "resumed", resumed->cluster.name.str(), "evictions from " + resumed->cluster.name + " continue",
          resumed->reason);
   } else if (std::holds_alternative<FailoverTimerStarted>(event) || std::holds_alternative<HandoverStepTaken>(event) ||
              std::holds_alternative<ReplicasDescheduled>(event)) {
@@ -359,7 +359,7 @@ void RehearsalObservation::write(RehearsalReport& report, const std::vector<Rehe
     }
     RehearsedWorkload workload = row.workload;
     conclude(workload, shortages, now);
-    namespaces.insert(binding.ns);
+    namespaces.insert(binding.ns.str());
     report.workloads.push_back(std::move(workload));
   }
   std::ranges::stable_sort(report.workloads, [](const RehearsedWorkload& a, const RehearsedWorkload& b) {
@@ -374,9 +374,9 @@ void RehearsalObservation::write(RehearsalReport& report, const std::vector<Rehe
     report.timeline.back().text = group.text();
   }
   for (const auto& [key, before] : quota_used_before_) {
-    if (!namespaces.contains(key.ns)) continue;
+    if (!namespaces.contains(key.ns.str())) continue;
     const auto refusals = quota_refusals_.find(key);
-    report.quotas.push_back({key.ns, key.name, state_.gates().quota_enforcement,
+    report.quotas.push_back({key.ns.str(), key.name.str(), state_.gates().quota_enforcement,
                              state_.value_of(key)["spec"]["overall"], before, to_value(state_.quota_usage(key.ns)),
                              refusals == quota_refusals_.end() ? 0 : refusals->second});
   }

@@ -281,8 +281,8 @@ class Rehearsal {
 
   bool admits(const Role& role, const ObjectKey& key, const Change* cause) {
     if (role.name() == "collector") {
-      if (key.ns.starts_with('@')) return admits_watch(key);
-      if (key.type == type::kCluster) return scenario_.failing.contains(key.name);
+      if (key.ns.view().starts_with('@')) return admits_watch(key);
+      if (key.type.str() == type::kCluster) return scenario_.failing.contains(key.name.str());
     }
     // The time of cycles that change nothing, of every binding that may run where something fails.
     if (scheduler::ClusterCycles::is_key(key)) return false;
@@ -313,7 +313,7 @@ class Rehearsal {
 
   /// The collector's keys that follow a member's objects: from the first write to it on.
   bool admits_watch(const ObjectKey& key) {
-    std::string cluster = key.name;
+    std::string cluster = key.name.str();
     if (key.ns == "@flush") return true;
     if (const size_t slash = key.ns.find('/'); slash != std::string::npos) {
       cluster = cluster_of_space(std::string_view{key.ns}.substr(slash + 1));
@@ -331,7 +331,7 @@ class Rehearsal {
   void on_retry(const Role& role, const ObjectKey& key, const Error& error) {
     if (error.code == ErrorCode::kConflict || unanswered_.size() >= kMostUnanswered) return;
     if (key.type == type::kWork && scenario_.lost.contains(cluster_of_space(key.ns))) return;
-    if (scenario_.lost.contains(key.name)) return;
+    if (scenario_.lost.contains(key.name.str())) return;
     unanswered_.insert(std::string{role.name()} + ", " + to_string(key) + ": " + error.message);
   }
 

@@ -86,14 +86,14 @@ class RehearsedFleet : public ::testing::Test {
         targets.push_back({target["name"].str(), target["replicas"].as_int()});
       }
       std::ranges::sort(targets);
-      all[name.name] = targets;
+      all[name.name.str()] = targets;
     }
     return all;
   }
 
   /// What a rehearsal predicts, over what is placed now.
   static Placements after(Placements now, const RehearsalReport& report) {
-    for (const RehearsedWorkload& workload : report.workloads) now[workload.binding.name] = workload.after;
+    for (const RehearsedWorkload& workload : report.workloads) now[workload.binding.name.str()] = workload.after;
     return now;
   }
 

@@ -8,7 +8,7 @@
 namespace shiplog {
 
 /// A binding, by its spec, has a Work in this cluster (B-5): its own clusters, and those of what depends on it.
-inline bool aims_at(const Value& spec, const std::string& cluster) {
+inline bool aims_at(const Value& spec, std::string_view cluster) {
   const auto names = [&](const Value& targets) {
     return std::ranges::any_of(targets.items(),
                                [&](const Value& target) { return target["name"].as_string() == cluster; });

@@ -67,18 +67,18 @@ ClusterMetrics::ClusterMetrics(bool collects)
     : collects_{collects}, hook_{[this] { remove_series_of_deleted_clusters(); }} {}
 
 void ClusterMetrics::load(const State& state) {
-  for (const auto& [name, object] : state.objects(type::kCluster)) update(name.name, object.value);
+  for (const auto& [name, object] : state.objects(type::kCluster)) update(name.name.str(), object.value);
 }
 
 void ClusterMetrics::on_folded(const State& /*state*/, const DecodedRecord& /*record*/, const Folded& folded) {
   for (const Change& change : folded.changes) {
     if (change.object.type != type::kCluster) continue;
     if (!change.removed()) {
-      update(change.object.name, change.after);
+      update(change.object.name.str(), change.after);
       continue;
     }
     const std::lock_guard lock{mutex_};
-    hosts_.erase(change.object.name);
+    hosts_.erase(change.object.name.str());
   }
 }
 

@@ -39,7 +39,7 @@ struct DividedProcess {
   std::vector<int> slots() const { return roles.figures().at(0).slots; }
   std::set<std::string> keys() const {
     std::set<std::string> names;
-    for (const TaskPtr& task : seen.tasks) names.insert(task->key().name);
+    for (const TaskPtr& task : seen.tasks) names.insert(task->key().name.str());
     return names;
   }
   Seen seen;

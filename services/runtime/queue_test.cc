@@ -18,7 +18,7 @@ class QueueTest : public ::testing::Test {
 
   std::string taken(UtcMillis now) {
     const auto one = queue.take(now);
-    return one ? one->key.name : "";
+    return one ? one->key.name.str() : "";
   }
 };
 
@@ -312,7 +312,7 @@ TEST_F(UrgencyTest, TheOrderDependsOnTheCallsAlone) {
 /// Keys whose namespace is that of a member.
 class LaneTest : public ::testing::Test {
  protected:
-  ReconcileQueue queue{[](const ObjectKey& key) { return key.ns; }};
+  ReconcileQueue queue{[](const ObjectKey& key) { return key.ns.str(); }};
   SeededRandom random{1};
 
   static ObjectKey of(const std::string& member, size_t number) {

@@ -164,7 +164,7 @@ Folded RoleLoop::fold_now(Entry& entry) {
       continue;
     }
     if (clusters_.empty()) options_.executor->post_after(options_.collect_clusters, [this] { hand_on_clusters(); });
-    const auto [at, first] = clusters_.try_emplace(change.object.name, Collected{change, cause});
+    const auto [at, first] = clusters_.try_emplace(change.object.name.str(), Collected{change, cause});
     if (first) continue;
     at->second.change.after = change.after;
     at->second.change.revision = change.revision;

@@ -1,7 +1,5 @@
 #include "services/runtime/role_triggers.h"
 
-#include <string>
-
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
@@ -9,7 +7,7 @@
 namespace shiplog {
 
 Urgency urgency_of(const Change& change, const ObjectKey& key) {
-  const std::string& type = change.object.type;
+  const SharedText& type = change.object.type;
   const bool concerns_many = is_propagation_policy(type) || type == kFleetOptionsType || type == kFeatureGatesType;
   return concerns_many && key != change.object ? Urgency::kRoutine : Urgency::kChange;
 }

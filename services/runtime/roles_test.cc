@@ -409,7 +409,7 @@ TEST_F(RolesTest, AMemberThatHangsTakesNoStepsOfOthers) {
         wake.push_back({type::kNamespace, "", name.name});
       }
     }
-    std::string lane_of_key(const ObjectKey& key) const override { return key.name.substr(0, 2); }
+    std::string lane_of_key(const ObjectKey& key) const override { return std::string{key.name.substr(0, 2)}; }
     void reconcile(TaskPtr task) override { seen_.tasks.push_back(std::move(task)); }
 
    private:

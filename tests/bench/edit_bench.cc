@@ -56,7 +56,7 @@ class Running {
           "name":"deployments"}]}])")));
       stage_.put(cluster, value);
       const ObjectKey space{type::kNamespace, "", "karmada-es-" + std::string{name}};
-      if (stage_.state().find(space) == nullptr) stage_.put(space, testing::namespace_object(space.name));
+      if (stage_.state().find(space) == nullptr) stage_.put(space, testing::namespace_object(space.name.str()));
       stage_.members().member(name);
       stage_.write({ClusterConditionChanged{cluster, "Ready", "True", "ClusterReady", ""}});
     }

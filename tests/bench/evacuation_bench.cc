@@ -87,7 +87,7 @@ class Evacuated {
         "name":"deployments"}]}])")));
     put(testing::cluster_key(name), value);
     const ObjectKey space{type::kNamespace, "", "karmada-es-" + std::string{name}};
-    if (stage_.state().find(space) == nullptr) put(space, testing::namespace_object(space.name));
+    if (stage_.state().find(space) == nullptr) put(space, testing::namespace_object(space.name.str()));
     stage_.members().member(name);
     stage_.write({ClusterConditionChanged{testing::cluster_key(name), "Ready", "True", "ClusterReady", ""}});
   }

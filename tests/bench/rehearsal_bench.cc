@@ -88,7 +88,7 @@ void add_copy(const FleetPattern& pattern, const ObjectKey& of, const Replacemen
     std::fprintf(stderr, "the pattern has no %s\n", to_string(of).c_str());
     std::exit(1);
   }
-  ObjectKey key{of.type, replaced(of.ns, replacements), replaced(of.name, replacements)};
+  ObjectKey key{of.type, replaced(of.ns.str(), replacements), replaced(of.name.str(), replacements)};
   Object copy = or_exit(object_from(key, replaced(to_json(object->value), replacements)));
   objects.emplace_back(std::move(key), std::move(copy));
 }
@@ -119,7 +119,7 @@ State fleet_of(const FleetPattern& pattern, size_t clusters, size_t bindings) {
   for (size_t at = 0; at < kNamespaces * clusters; ++at) {
     const std::string team = "team" + std::to_string(at % kNamespaces);
     add_copy(pattern, namespace_work,
-             {{namespace_work.name, work_name("Namespace", "", team)},
+             {{namespace_work.name.str(), work_name("Namespace", "", team)},
               {"team-nn", team},
               {"cluster-pp1", cluster_name(at / kNamespaces)}},
              objects);

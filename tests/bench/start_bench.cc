@@ -203,7 +203,7 @@ void populate(BenchJournal& journal, size_t bindings) {
   process.put({type::kClusterPropagationPolicy, "", "all"}, policy());
   for (size_t i = 0; i < bindings; ++i) {
     const ObjectKey key = template_of(i);
-    process.put(key, testing::deployment(key.ns, key.name, 2));
+    process.put(key, testing::deployment(key.ns.str(), key.name.str(), 2));
   }
   process.start();
   process.settle();

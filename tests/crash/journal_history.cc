@@ -13,7 +13,7 @@ HistoryVersion version_of(const Change& change, const Entry& entry) {
           .kind = change.created()   ? HistoryVersion::Kind::kCreated
                   : change.removed() ? HistoryVersion::Kind::kRemoved
                                      : HistoryVersion::Kind::kUpdated,
-          .object = change.object.name,
+          .object = change.object.name.str(),
           .uid = object["metadata"]["uid"].str(),
           .value = object["data"]["value"].str(),
           .by_client = !entry.actor.user.starts_with("system:shiplog")};
@@ -35,7 +35,7 @@ Result<JournalHistory> read_history(Journal& journal) {
       if (folded.stop) return Error{ErrorCode::kInternal, *folded.stop};
       history.next = Offset{record.offset.value + 1};
       for (const Change& change : folded.changes) {
-        if (change.object.type == "configmaps" && ClientWorkload::is_own(change.object.name)) {
+        if (change.object.type == "configmaps" && ClientWorkload::is_own(change.object.name.str())) {
           history.versions.push_back(version_of(change, entry));
         }
       }

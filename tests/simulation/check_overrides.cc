@@ -47,7 +47,8 @@ std::string team_of(const State& state, const Value& object, const Cluster& clus
     const char* type = namespaced ? type::kOverridePolicy : type::kClusterOverridePolicy;
     for (const auto& [name, policy] : state.objects(type)) {
       if (name.ns != ns) continue;
-      if (const int rank = selected(policy.value, ns, object); rank > 0) in_order[{rank, name.name}] = &policy.value;
+      if (const int rank = selected(policy.value, ns, object); rank > 0)
+        in_order[{rank, name.name.str()}] = &policy.value;
     }
     for (const auto& [rank, policy] : in_order) {
       for (const Value& rule : (*policy)["spec"]["overrideRules"].items()) {
@@ -104,10 +105,10 @@ void check_follows(World& world, const ObjectKey& key, const Value& binding) {
         std::ranges::find_if(required, [&](const Value& one) { return one["name"].as_string() == key.name; });
     const bool follows = entry != required.end();
     const bool placed = binding["spec"]["clusters"].size() > 0;
-    if (propagates && placed && !unclaimed(binding) && named.contains(name.name) && !follows) {
+    if (propagates && placed && !unclaimed(binding) && named.contains(name.name.str()) && !follows) {
       world.trace.broken("depend", name.name + " does not follow " + to_string(key));
     }
-    if (follows && (!propagates || !named.contains(name.name)) && !unclaimed(binding)) {
+    if (follows && (!propagates || !named.contains(name.name.str())) && !unclaimed(binding)) {
       world.trace.broken("depend", name.name + " still follows " + to_string(key));
     }
     if (follows && (*entry)["clusters"] != binding["spec"]["clusters"] && placed) {

@@ -146,8 +146,8 @@ void Faults::activate(SimulatedProcess& process) {
     });
   }
   const ObjectKey key{type::kNamespace, "", "kube-versions"};
-  world_.write(process, "activate", {FoldVersionActivated{kFoldVersion}, ObjectCreated{key, new_namespace(key.name)}},
-               {});
+  world_.write(process, "activate",
+               {FoldVersionActivated{kFoldVersion}, ObjectCreated{key, new_namespace(key.name.str())}}, {});
 }
 
 void Faults::on_member(const ScriptStep& step) {

@@ -231,7 +231,7 @@ void Reference::check_slot(const Entry& entry) {
   for (const Event& event : entry.events) {
     const ObjectKey key = subject_of(event);
     const std::string member = key.type == type::kWork      ? cluster_of_space(key.ns)
-                               : key.type == type::kCluster ? key.name
+                               : key.type == type::kCluster ? key.name.str()
                                                             : "";
     if (entry.request.verb == "observe" && !member.empty() && slot_of(member) != *slot) {
       trace_.broken("fence", "what " + member + " did is reported under the lease of " + lease);
@@ -245,7 +245,7 @@ void Reference::check_quota(const Folded& folded) {
   std::set<std::string> touched;
   for (const Change& change : folded.changes) {
     if (change.object.type == type::kResourceBinding || change.object.type == type::kFederatedResourceQuota) {
-      touched.insert(change.object.ns);
+      touched.insert(change.object.ns.str());
     }
   }
   for (const std::string& ns : touched) {

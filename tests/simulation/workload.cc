@@ -85,9 +85,9 @@ void SimulatedUsers::on_rush() {
     const ObjectKey key{kDeployments, in, "web-" + std::to_string(chance_.below(5))};
     const ObjectKey quota{type::kFederatedResourceQuota, in, "quota-" + std::to_string(chance_.below(2))};
     if (chance_.permille(200)) {
-      put(*process, quota, federated_quota(quota.ns, quota.name, 100 * chance_.between(1, 30)));
+      put(*process, quota, federated_quota(quota.ns.str(), quota.name.str(), 100 * chance_.between(1, 30)));
     } else if (process->replica().state().find(key) == nullptr) {
-      create(*process, key, deployment(in, key.name, app(), chance_.between(1, 9), 100));
+      create(*process, key, deployment(in, key.name.str(), app(), chance_.between(1, 9), 100));
     } else {
       change(*process, key,
              [replicas = chance_.between(0, 14)](Value& object) { object.edit("spec").set("replicas", replicas); });
@@ -159,12 +159,13 @@ void SimulatedUsers::on_template(SimulatedProcess& process) {
   const ObjectKey key = which < 6 ? deployments : which < 9 ? config_maps : roles;
   if (process.replica().state().find(key) == nullptr) {
     if (key == deployments) {
-      Value made = deployment(key.ns, key.name, app(), chance_.between(0, 9), chance_.permille(600) ? 100 : 0);
+      Value made =
+          deployment(key.ns.str(), key.name.str(), app(), chance_.between(0, 9), chance_.permille(600) ? 100 : 0);
       if (chance_.permille(500)) mount(made, "settings-" + std::to_string(chance_.below(5)));
       return create(process, key, std::move(made));
     }
-    if (key == config_maps) return create(process, key, config_map(key.ns, key.name, app(), "first"));
-    return create(process, key, cluster_role(key.name, app()));
+    if (key == config_maps) return create(process, key, config_map(key.ns.str(), key.name.str(), app(), "first"));
+    return create(process, key, cluster_role(key.name.str(), app()));
   }
   if (chance_.permille(200)) return remove(process, key);
   if (key == deployments && chance_.permille(150)) return change_and_back(process, key);
@@ -201,7 +202,7 @@ void SimulatedUsers::on_policy(SimulatedProcess& process) {
   selectors.push_back(selector("apps/v1", "Deployment", in, "", label));
   if (chance_.permille(700)) selectors.push_back(selector("v1", "ConfigMap", in, "", label));
   if (cluster_scoped) selectors.push_back(selector("rbac.authorization.k8s.io/v1", "ClusterRole", "", "", label));
-  Value wanted = policy(in, key.name, std::move(selectors), random_placement(chance_, world_.shape.clusters));
+  Value wanted = policy(in, key.name.str(), std::move(selectors), random_placement(chance_, world_.shape.clusters));
   // What was preserved can only be adopted again by force.
   if (world_.shape.preserving) {
     wanted.edit("spec").set("conflictResolution", "Overwrite");
@@ -232,20 +233,20 @@ void SimulatedUsers::on_override(SimulatedProcess& process) {
   const ObjectKey key{cluster_scoped ? type::kClusterOverridePolicy : type::kOverridePolicy, in,
                       "override-" + std::to_string(chance_.below(3))};
   if (process.replica().state().find(key) != nullptr && chance_.permille(300)) return remove(process, key);
-  put(process, key, override_policy(chance_, in, key.name, world_.shape.clusters));
+  put(process, key, override_policy(chance_, in, key.name.str(), world_.shape.clusters));
 }
 
 void SimulatedUsers::on_quota(SimulatedProcess& process) {
   const ObjectKey key{type::kFederatedResourceQuota, ns(), "quota-" + std::to_string(chance_.below(2))};
   if (process.replica().state().find(key) != nullptr && chance_.permille(250)) return remove(process, key);
-  put(process, key, federated_quota(key.ns, key.name, 100 * chance_.between(1, 40)));
+  put(process, key, federated_quota(key.ns.str(), key.name.str(), 100 * chance_.between(1, 40)));
 }
 
 void SimulatedUsers::on_cluster(SimulatedProcess& process) {
   if (chance_.permille(250)) {
     const ObjectKey key{"clustertaintpolicies.policy.karmada.io", "", "away-" + std::to_string(chance_.below(2))};
     if (process.replica().state().find(key) != nullptr && chance_.permille(400)) return remove(process, key);
-    return put(process, key, taint_policy(key.name, chance_.permille(500)));
+    return put(process, key, taint_policy(key.name.str(), chance_.permille(500)));
   }
   if (chance_.permille(250)) return on_grant(process);
   const std::string name = chance_.one_of(world_.shape.clusters);
@@ -273,8 +274,9 @@ void SimulatedUsers::on_grant(SimulatedProcess& process) {
   const auto any_name = [&] { return "proxy-" + std::to_string(chance_.below(2)); };
   const bool of_role = chance_.permille(500);
   const ObjectKey key{of_role ? kClusterRoles : kClusterRoleBindings, "", any_name()};
-  Value wanted = of_role ? proxy_role(key.name, chance_.permille(400) ? "" : chance_.one_of(world_.shape.clusters))
-                         : proxy_binding(key.name, any_name(), "user-" + std::to_string(chance_.below(3)));
+  Value wanted = of_role
+                     ? proxy_role(key.name.str(), chance_.permille(400) ? "" : chance_.one_of(world_.shape.clusters))
+                     : proxy_binding(key.name.str(), any_name(), "user-" + std::to_string(chance_.below(3)));
   if (process.replica().state().find(key) == nullptr) return create(process, key, std::move(wanted));
   if (chance_.permille(300)) return remove(process, key);
   const char* field = of_role ? "rules" : "subjects";
@@ -283,7 +285,7 @@ void SimulatedUsers::on_grant(SimulatedProcess& process) {
 
 void SimulatedUsers::on_namespace(SimulatedProcess& process) {
   const ObjectKey key{type::kNamespace, "", chance_.permille(500) ? "team-a" : "team-b"};
-  if (process.replica().state().find(key) == nullptr) return create(process, key, new_namespace(key.name));
+  if (process.replica().state().find(key) == nullptr) return create(process, key, new_namespace(key.name.str()));
   if (chance_.permille(300)) remove(process, key);
 }
 

@@ -357,7 +357,8 @@ MemberResponse FakeMember::list(const Target& target) const {
     const auto& [key, object] = *at;
     if ((!target.ns.empty() && key.ns != target.ns) || !selected(object, selector.value())) continue;
     if (limit > 0 && static_cast<int64_t>(items.size()) == limit) {
-      metadata.set("continue", api::encode({Revision{static_cast<uint64_t>(revision_)}, last->ns, last->name}));
+      metadata.set("continue",
+                   api::encode({Revision{static_cast<uint64_t>(revision_)}, last->ns.str(), last->name.str()}));
       break;
     }
     items.push_back(object);

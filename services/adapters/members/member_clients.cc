@@ -161,7 +161,7 @@ void MemberClients::clear() {
 
 void MemberClients::load(const State& state) {
   fold_version_ = state.fold_version();
-  for (const auto& [name, object] : state.objects(type::kCluster)) put(state, name.name, object.value["spec"]);
+  for (const auto& [name, object] : state.objects(type::kCluster)) put(state, name.name.str(), object.value["spec"]);
 }
 
 void MemberClients::on_folded(const State& state, const DecodedRecord& /*record*/, const Folded& folded) {
@@ -171,9 +171,9 @@ void MemberClients::on_folded(const State& state, const DecodedRecord& /*record*
       put_secret(change.object, change.after);
     } else if (change.object.type == type::kCluster && change.removed()) {
       const std::lock_guard lock{mutex_};
-      members_.erase(change.object.name);
+      members_.erase(change.object.name.str());
     } else if (change.object.type == type::kCluster) {
-      put(state, change.object.name, change.after["spec"]);
+      put(state, change.object.name.str(), change.after["spec"]);
     }
   }
 }

@@ -280,7 +280,7 @@ void Aggregation::stop() {
 
 void Aggregation::load(const State& state) {
   impl_->kinds = impl_->options.kinds->current();
-  for (const auto& [name, object] : state.objects(kApiServices)) impl_->take(state, name.name, object.value);
+  for (const auto& [name, object] : state.objects(kApiServices)) impl_->take(state, name.name.str(), object.value);
   impl_->publish();
 }
 
@@ -291,10 +291,10 @@ void Aggregation::on_folded(const State& state, const DecodedRecord&, const Fold
       if (!change.removed() && change.before["spec"] == change.after["spec"]) continue;  // its status
       changed = true;
       if (change.removed()) {
-        impl_->entries.erase(change.object.name);
-        impl_->local.erase(change.object.name);
+        impl_->entries.erase(change.object.name.str());
+        impl_->local.erase(change.object.name.str());
       } else {
-        impl_->take(state, change.object.name, change.after);
+        impl_->take(state, change.object.name.str(), change.after);
       }
       continue;
     }

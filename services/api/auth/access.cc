@@ -69,9 +69,9 @@ void Access::on_folded(const State& state, const DecodedRecord& /*record*/, cons
     if (change.object.type == type::kCluster) {
       const std::unique_lock lock{mutex_};
       if (change.removed()) {
-        clusters_.erase(change.object.name);
+        clusters_.erase(change.object.name.str());
       } else {
-        clusters_.insert_or_assign(change.object.name, change.after["spec"]["id"].str());
+        clusters_.insert_or_assign(change.object.name.str(), change.after["spec"]["id"].str());
       }
     }
     if (!rbac::is_rbac(change.object.type)) continue;

@@ -29,14 +29,15 @@ Result<std::optional<TokenObject>> bound_object(const StoredObjects& objects, co
   const std::string plural = kind == "Pod" ? "pods" : kind == "Secret" ? "secrets" : "nodes";
   const ObjectKey key{plural, kind == "Node" ? "" : ns, reference["name"].str()};
   const auto found = objects.find(key);
-  if (!found && found.error().code == ErrorCode::kNotFound) return not_found({"", kind, plural, key.name});
+  if (!found && found.error().code == ErrorCode::kNotFound) return not_found({"", kind, plural, key.name.str()});
   if (!found) return found.error();
   const Value& object = found.value();
   const std::string uid{uid_of(object)};
   if (!reference["uid"].is_empty() && reference["uid"].as_string() != uid) {
-    return conflict({"", kind, plural, key.name}, "the UID in the bound object reference (" + reference["uid"].str() +
-                                                      ") does not match the UID in record. The object might have been "
-                                                      "deleted and then recreated");
+    return conflict({"", kind, plural, key.name.str()},
+                    "the UID in the bound object reference (" + reference["uid"].str() +
+                        ") does not match the UID in record. The object might have been "
+                        "deleted and then recreated");
   }
   return std::optional{TokenObject{kind, key, uid}};
 }
@@ -58,7 +59,7 @@ Result<Value> issue_token(const TokenSources& sources, Random& random, const Obj
   if (terms.seconds > kLongest) return too("may not specify a duration larger than 2^32 seconds");
   terms.audiences = texts_of(spec["audiences"]);
   if (terms.audiences.empty()) terms.audiences = {kTokenIssuer};
-  SHIPLOG_TRY(terms.bound, bound_object(*sources.objects, key.ns, key.name, spec["boundObjectRef"]));
+  SHIPLOG_TRY(terms.bound, bound_object(*sources.objects, key.ns.str(), key.name.str(), spec["boundObjectRef"]));
   terms.issued = sources.clock->now();
   terms.id = uid_from(new_entry_id(random), 0);
   SHIPLOG_TRY(const auto token, sources.tokens->sign(claims_of(terms)));

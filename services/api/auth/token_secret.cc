@@ -20,7 +20,7 @@ Result<Value> with_token(const StoredObjects& objects, const TokenSigner& tokens
   if (!found) return found.error();
   if (deleting(found.value())) return secret;
   const std::string uid{uid_of(found.value())};
-  SHIPLOG_TRY(const auto token, tokens.sign(lasting_claims_of({"ServiceAccount", account, uid}, key.name)));
+  SHIPLOG_TRY(const auto token, tokens.sign(lasting_claims_of({"ServiceAccount", account, uid}, key.name.str())));
   Value& data = secret.edit("data");
   data.set("token", base64_encode(token));
   data.set("namespace", base64_encode(key.ns));

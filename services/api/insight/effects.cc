@@ -99,7 +99,7 @@ class EffectsWalk {
     if (!question_.may_read) return true;
     if (event.subject.empty() || !question_.may_read(event.subject)) return false;
     const bool is_namespace = event.subject.type == type::kNamespace;
-    const auto [found, is_new] = oldest_.try_emplace(is_namespace ? event.subject.name : event.subject.ns);
+    const auto [found, is_new] = oldest_.try_emplace(is_namespace ? event.subject.name.str() : event.subject.ns.str());
     if (is_new) {
       const auto oldest = oldest_shown(view_, event.subject);
       if (oldest) found->second = oldest.value();

@@ -50,7 +50,7 @@ Result<std::string> export_page(const View& view, std::optional<Revision> at, co
     if (from && type < from->type) continue;
     if (!next.empty()) break;
     ObjectList list{.type = type, .at = revision};
-    if (from && type == from->type) list.after = ObjectList::Position{from->ns, from->name};
+    if (from && type == from->type) list.after = ObjectList::Position{from->ns.str(), from->name.str()};
     SHIPLOG_TRY(query.visit(list, [&](const ObjectRowView& row) {
       items += items.empty() ? "{" : ",{";
       append_member("type", type, items);

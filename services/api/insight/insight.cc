@@ -147,7 +147,7 @@ Result<Revision> first_shown(const InsightRequest& question, const View& view, c
 Error unknown_object(const InsightRequest& question, const ObjectKey& key) {
   const Kind* kind = question.kinds.find_type(key.type);
   if (kind == nullptr) return Error{ErrorCode::kNotFound, key.type + " \"" + key.name + "\" not found"};
-  return not_found({kind->group, kind->kind, kind->plural, key.name});
+  return not_found({kind->group, kind->kind, kind->plural, key.name.str()});
 }
 
 Result<Value> history(const InsightRequest& question) {

@@ -23,8 +23,8 @@ Value reference_to(const ObjectKey& object) {
   const size_t dot = object.type.find('.');
   Value reference = Value::object({{"resource", object.type.substr(0, dot)}});
   if (dot != std::string::npos) reference.set("apiGroup", object.type.substr(dot + 1));
-  set_if(reference, "namespace", object.ns);
-  set_if(reference, "name", object.name);
+  set_if(reference, "namespace", object.ns.str());
+  set_if(reference, "name", object.name.str());
   return reference;
 }
 

@@ -44,7 +44,7 @@ Result<void> add_what_is_beside(const View& view, const std::string& template_ty
   scene.beside.emplace_back(fleet_options_key(), std::move(options));
   SHIPLOG_TRY(add_definition(view, template_type, at, scene));
   if (!overcommit && !scene.binding["spec"]["workloadAffinityGroups"].is_object()) return ok();
-  const auto ns = overcommit ? std::nullopt : std::make_optional(scene.key.ns);
+  const auto ns = overcommit ? std::nullopt : std::make_optional(scene.key.ns.str());
   SHIPLOG_TRY(const auto rows, ObjectQuery{view}.list({.type = type::kResourceBinding, .ns = ns, .at = at}));
   for (const ObjectRow& row : rows) {
     SHIPLOG_TRY(auto binding, parse_json(row.json));

@@ -46,7 +46,7 @@ Result<std::vector<std::string>> policy_objections(const View& view, std::option
                         " selects it and may not have it: " + why_not);
   };
   if (!key.ns.empty()) {
-    SHIPLOG_TRY(each(view, {.type = type::kPropagationPolicy, .ns = key.ns, .at = at}, look));
+    SHIPLOG_TRY(each(view, {.type = type::kPropagationPolicy, .ns = key.ns.str(), .at = at}, look));
   }
   SHIPLOG_TRY(each(view, {.type = type::kClusterPropagationPolicy, .at = at}, look));
   return sentences;

@@ -46,7 +46,7 @@ Hash128 hash_of(const StateMeta& meta) {
 
 Value to_value(const ObjectKey& key) {
   Value value = Value::object({{"type", key.type}, {"name", key.name}});
-  set_if(value, "namespace", key.ns);
+  set_if(value, "namespace", key.ns.str());
   return value;
 }
 

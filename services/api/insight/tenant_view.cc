@@ -147,7 +147,7 @@ Value shown_clusters(const Value& clusters, const InsightReader& reader, int64_t
 }  // namespace
 
 Result<Revision> oldest_shown(const View& view, const ObjectKey& object) {
-  const std::string& ns = object.type == type::kNamespace ? object.name : object.ns;
+  const SharedText& ns = object.type == type::kNamespace ? object.name : object.ns;
   if (ns.empty()) return Revision{};
   SHIPLOG_TRY(const auto versions, HistoryQuery{view}.versions({type::kNamespace, "", ns}));
   Revision oldest;

@@ -278,7 +278,7 @@ class WhyBuilder {
                                                         std::vector<std::string> left_out) const {
     if (!remedies_ || left_out.empty()) return std::map<std::string, ClusterRemedy>{};
     if (left_out.size() > kMostRemedies) left_out.resize(kMostRemedies);
-    SHIPLOG_TRY(const auto scene, placement_inputs(view_, binding_key_, template_.type, as_of, time));
+    SHIPLOG_TRY(const auto scene, placement_inputs(view_, binding_key_, template_.type.str(), as_of, time));
     if (!scene) return std::map<std::string, ClusterRemedy>{};
     return remedies_(*scene, left_out);
   }
@@ -466,13 +466,13 @@ class WhyBuilder {
     const std::string work = work_name("Namespace", "", template_.name);
     for (const ObjectRow& row : rows) {
       if (left_out.empty()) {
-        clusters.insert(row.key.name);
+        clusters.insert(row.key.name.str());
         continue;
       }
       // What was synchronized before stays.
       SHIPLOG_TRY(const auto present,
                   ObjectQuery{view_}.get({type::kWork, execution_space(row.key.name), work}, question_.at));
-      if (present) clusters.insert(row.key.name);
+      if (present) clusters.insert(row.key.name.str());
     }
     if (deleting(template_value_)) {
       answer.set("summary", "the namespace is being deleted since " +

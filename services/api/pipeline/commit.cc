@@ -58,7 +58,7 @@ Result<Value> sealed(const Server& server, const WriteRequest& write, const Requ
   Value stored;
   if (exists && carries_others && is_object(write)) {
     SHIPLOG_TRY(const auto json, server.objects.find_json(*context.kind, key));
-    if (!json) return not_found(context.subject(key.name));
+    if (!json) return not_found(context.subject(key.name.str()));
     SHIPLOG_TRY(stored, parse_stored_json(*json));
   }
   if (is_object(write)) {
@@ -98,7 +98,7 @@ Rejection deletion_refused(const StatusDetails& subject, const Refusal& refusal,
 /// What the fold refused, in kubectl's words.
 Rejection refused_by_fold(const RequestContext& context, const WriteRequest& write, const Refusal& refusal,
                           const ObjectKey& key) {
-  const StatusDetails subject = context.subject(key.name);
+  const StatusDetails subject = context.subject(key.name.str());
   if (refusal.settled) return Error{ErrorCode::kConflict, refusal.reason};
   if (refusal.address_taken) {
     // Another Service got the address that was proposed for this one.
@@ -121,14 +121,14 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
   // The reason may be about another object: only what is about this one is put in kubectl's words.
   const bool about_this = refusal.about == key;
   const bool about_namespace = refusal.about == ObjectKey{type::kNamespace, "", key.ns};
-  if (about_namespace && refusal.code == ErrorCode::kNotFound) return without_namespace(key.ns);
+  if (about_namespace && refusal.code == ErrorCode::kNotFound) return without_namespace(key.ns.str());
   Error error{refusal.code, refusal.reason};
   if (about_this && refusal.code == ErrorCode::kAlreadyExists) error = already_exists(subject);
   if (about_this && refusal.code == ErrorCode::kNotFound) error = not_found(subject);
   if (about_this && refusal.code == ErrorCode::kConflict) error = conflict(subject);
   if (refusal.code == ErrorCode::kForbidden) {
     error = forbidden(subject, refusal.reason);
-    if (about_namespace) error.causes = {being_terminated(key.ns)};
+    if (about_namespace) error.causes = {being_terminated(key.ns.str())};
   }
   Rejection rejection{std::move(error)};
   rejection.subject = subject;
@@ -261,7 +261,7 @@ awaitable<StageResult<Value>> complete_creation(const Server& server, const Requ
     if (!current) co_return std::move(current).error();
   }
   if (checks_namespace) {
-    auto allowed = check_namespace(server, context, proposal, key.ns);
+    auto allowed = check_namespace(server, context, proposal, key.ns.str());
     if (!allowed) co_return std::move(allowed).error();
   }
   if (!adds_token) co_return std::move(object);

@@ -13,7 +13,7 @@ constexpr const char* kQuotas = "resourcequotas";
 StageResult<void> charge_quotas(const Server& server, const RequestContext& context, const ObjectKey& pod,
                                 WriteChanges& changes) {
   SHIPLOG_TRY(const auto rows, server.objects.record().read([&](const View& view) {
-    return ObjectQuery{view}.list(ObjectList{.type = kQuotas, .ns = pod.ns});
+    return ObjectQuery{view}.list(ObjectList{.type = kQuotas, .ns = pod.ns.str()});
   }));
   std::vector<Value> quotas;
   for (const ObjectRow& row : rows) {
@@ -23,7 +23,7 @@ StageResult<void> charge_quotas(const Server& server, const RequestContext& cont
   PodAdmission admission = server.options.admit_pod(changes.object, quotas);
   if (!admission.refusal.empty()) {
     Rejection rejection{Error{ErrorCode::kForbidden, std::move(admission.refusal)}};
-    rejection.subject = context.subject(pod.name);
+    rejection.subject = context.subject(pod.name.str());
     rejection.denied = DeniedAction{context.verb, pod};
     return rejection;
   }

@@ -34,7 +34,7 @@ Result<WriteAnswer> answer_for(const Server& server, const WriteRequest& write, 
 void record_rejection(const Server& server, const RequestContext& context, const Rejection& rejection) {
   const Error& error = rejection.error;
   const std::string kind_type = context.kind == nullptr ? "" : context.kind->type();
-  const std::string& about = rejection.denied ? rejection.denied->object.type : kind_type;
+  const std::string_view about = rejection.denied ? rejection.denied->object.type.view() : kind_type;
   // The error message about an object that is to be sealed may quote its data.
   const bool about_content =
       error.code == ErrorCode::kInvalid || error.code == ErrorCode::kBadRequest || rejection.by_admission;

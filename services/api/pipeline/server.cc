@@ -28,9 +28,9 @@ Error Server::absent(const RequestContext& context, const ObjectKey& key) const 
   if (options.control_plane && has_views(*context.kind)) {
     const auto view = view_of(objects, *context.kind, key);
     if (!view) return view.error();
-    if (!view.value().is_null()) return view_is_read_only(context.subject(key.name), view.value());
+    if (!view.value().is_null()) return view_is_read_only(context.subject(key.name.str()), view.value());
   }
-  return not_found(context.subject(key.name));
+  return not_found(context.subject(key.name.str()));
 }
 
 void post_blocking(const Server& server, const RequestContext& context, std::function<void()> work) {

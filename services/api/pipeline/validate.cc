@@ -118,7 +118,7 @@ std::optional<Error> refuse_object(const Server& server, const RequestContext& c
   if (auto error = refuse_write(access, context.user, context.request, key, proposal.old, object, creation)) {
     return error;
   }
-  const std::string& type = key.type;
+  const std::string& type = key.type.str();
   if (type == kCertificateRequests) {
     if (auto error = refuse_certificate(access, context.user, context.path.subresource, proposal.old, object)) {
       return error;
@@ -148,7 +148,7 @@ Result<Value> completed(const Server& server, const RequestContext& context, con
   const ObjectKey key{type::kService, context.path.ns, object["metadata"]["name"].str()};
   auto given = server.options.addresses->propose(key, proposal.old, std::move(object), *server.options.random);
   if (given || given.error().code != ErrorCode::kInvalid) return given;
-  return invalid(context.subject(key.name), given.error().causes);
+  return invalid(context.subject(key.name.str()), given.error().causes);
 }
 
 StageResult<Proposal> admit_object(const Server& server, const RequestContext& context, const WriteRequest& write,

@@ -64,7 +64,7 @@ Result<Value> view_of(const StoredObjects& objects, const Kind& kind, const Obje
   return objects.store(kind).read([&](const View& view) -> Result<Value> {
     Value found;
     for (const std::string& type : workload_types(kind)) {
-      const RevisionList which{.type = type, .ns = key.ns, .name = key.name.substr(0, dash)};
+      const RevisionList which{.type = type, .ns = key.ns.str(), .name = std::string{key.name.substr(0, dash)}};
       SHIPLOG_TRY(visit_views(objects, view, which, [&](Value view_object) {
         if (view_object["metadata"]["name"].as_string() != key.name) return true;
         found = std::move(view_object);

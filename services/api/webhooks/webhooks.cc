@@ -47,10 +47,10 @@ void Webhooks::stop() {
 void Webhooks::load(const State& state) {
   const std::lock_guard lock{mutex_};
   for (const auto& [name, object] : state.objects(kMutating)) {
-    mutating_[name.name] = webhooks_of(object.value, true);
+    mutating_[name.name.str()] = webhooks_of(object.value, true);
   }
   for (const auto& [name, object] : state.objects(kValidating)) {
-    validating_[name.name] = webhooks_of(object.value, false);
+    validating_[name.name.str()] = webhooks_of(object.value, false);
   }
   publish(true);
   publish(false);
@@ -63,9 +63,9 @@ void Webhooks::on_folded(const State&, const DecodedRecord&, const Folded& folde
     const std::lock_guard lock{mutex_};
     Configurations& all = mutating ? mutating_ : validating_;
     if (change.removed()) {
-      all.erase(change.object.name);
+      all.erase(change.object.name.str());
     } else {
-      all[change.object.name] = webhooks_of(change.after, mutating);
+      all[change.object.name.str()] = webhooks_of(change.after, mutating);
     }
     publish(mutating);
   }

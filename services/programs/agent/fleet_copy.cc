@@ -108,7 +108,7 @@ void FleetCopy::on_folded(const Folded& folded) {
         });
       }
     } else if (key.type == type::kWork) {
-      const auto remote = remote_works_.find(key.name);
+      const auto remote = remote_works_.find(key.name.str());
       const bool gave_back = !mirroring_ && deleting(change.before) && has_finalizer(change.before, finalizer::kWork) &&
                              !has_finalizer(change.after, finalizer::kWork);
       if (gave_back && remote != remote_works_.end()) remote->second.given_back = true;
@@ -188,7 +188,7 @@ void FleetCopy::take_customizations(const std::string& type, const std::vector<V
   }
   std::vector<ObjectKey> gone;
   for (const auto& [name, object] : state_.objects(type)) {
-    if (!there.contains(name.name)) gone.push_back({type, "", name.name});
+    if (!there.contains(name.name.str())) gone.push_back({type, "", name.name});
   }
   for (const ObjectKey& key : gone) write({ObjectRemoved{key}});
 }
@@ -201,7 +201,7 @@ void FleetCopy::take_customization(const std::string& type, std::string_view eve
     return;
   }
   Value object = remote;
-  if (const auto known = quarantined_.find(key.name); known != quarantined_.end() && type == kCustomizationType) {
+  if (const auto known = quarantined_.find(key.name.str()); known != quarantined_.end() && type == kCustomizationType) {
     if (known->second.uid == remote["metadata"]["uid"] && known->second.spec == remote["spec"]) {
       for (const auto& [overrun, since] : known->second.overruns) {
         object = with_quarantine(std::move(object), overrun, since);
@@ -232,7 +232,7 @@ void FleetCopy::quarantine(const Question& question, const interpreter::Overrun&
   log::warn("interpreter.quarantined",
             {log::kv("customization", key.name), log::kv("operation", overrun.operation),
              log::kv("namespace", overrun.ns), log::kv("reason", overrun.reason), log::kv("message", overrun.message)});
-  Quarantined& kept = quarantined_[key.name];
+  Quarantined& kept = quarantined_[key.name.str()];
   if (kept.uid != after["metadata"]["uid"] || kept.spec != after["spec"]) {
     kept = {after["metadata"]["uid"], after["spec"], {}};
   }
@@ -289,7 +289,7 @@ bool FleetCopy::define(const Value& definition) {
 // --- to the member and back to the control plane ---------------------------------------------------------------------
 
 dispatcher::WorkRevision FleetCopy::revision_of(const ObjectKey& work) const {
-  const auto remote = remote_works_.find(work.name);
+  const auto remote = remote_works_.find(work.name.str());
   if (remote == remote_works_.end()) return {};
   return {remote->second.revision, remote->second.confirmed == remote->second.revision};
 }
@@ -301,7 +301,7 @@ void FleetCopy::on_retry(const Role& role, const ObjectKey& key, const Error& er
   }
   // An object that another agent has written from a newer Work, which is read soon; or from a history that a restored
   // control plane no longer has.
-  const auto remote = remote_works_.find(key.name);
+  const auto remote = remote_works_.find(key.name.str());
   if (key.type != type::kWork || remote == remote_works_.end()) return;
   if (++remote->second.conflicts >= kDoubtfulConflicts && options_.doubts_works) options_.doubts_works();
 }
@@ -318,7 +318,7 @@ std::optional<MemberRequest> FleetCopy::plan(const ObjectKey& key) const {
     request.body = std::move(*body);
     return request;
   }
-  const auto remote = remote_works_.find(key.name);
+  const auto remote = remote_works_.find(key.name.str());
   if (remote == remote_works_.end()) return std::nullopt;
   const std::string path = "/apis/work.karmada.io/v1alpha1/namespaces/" + space_ + "/works/" + key.name;
   if (remote->second.given_back) {
@@ -347,7 +347,7 @@ void FleetCopy::accepted(const ObjectKey& key, const Value& object) {
     }
     return;
   }
-  const auto remote = remote_works_.find(key.name);
+  const auto remote = remote_works_.find(key.name.str());
   if (remote == remote_works_.end()) return;
   if (object["metadata"]["uid"] != remote->second.object["metadata"]["uid"]) return;
   if (remote->second.given_back) {  // the answer may be the Work as it was last, of the revision it had before

@@ -149,7 +149,7 @@ Result<Decided> decide_daemon_set(const State& state, const ObjectKey& key, UtcM
   const Value spec = with_tolerations(set["spec"]["template"]["spec"]);
   Pods pods;
   for (const auto& [name, node] : state.objects(kNodes)) {
-    if (!deleting(node.value) && !misfit(spec, node.value)) pods.wanted.insert(name.name);
+    if (!deleting(node.value) && !misfit(spec, node.value)) pods.wanted.insert(name.name.str());
   }
   for (const Owned& pod : controlled_by(state, set, kPods)) pods.by_node[node_of(pod.object->value)].push_back(pod);
 

@@ -144,7 +144,7 @@ Millis look_again_disruption_budget(const State& state, const ObjectKey& key, Ut
 }
 
 void wake_disruption_budgets(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-  const std::string& type = change.object.type;
+  const SharedText& type = change.object.type;
   if (type != kPods && type != kDeployments && type != kReplicaSets && type != kStatefulSets) return;
   // A workload matters for its scale alone.
   if (type != kPods && change.before["spec"]["replicas"] == change.after["spec"]["replicas"]) return;

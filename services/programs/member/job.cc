@@ -146,7 +146,7 @@ class JobSync {
   }
 
   void create(size_t nth, int64_t index) {
-    std::string base = key_.name;
+    std::string base = key_.name.str();
     if (indexed_) base += "-" + std::to_string(index);
     const std::string name = generated_name(base, name_suffix(uid_of(job_), state_.revision(), nth));
     Value pod = new_pod(job_, name, job_["spec"]["template"]);

@@ -59,8 +59,9 @@ std::vector<NodeState> read_nodes(const State& state, const NodeUsage& usage) {
   std::vector<NodeState> nodes;
   for (const auto& [name, object] : state.objects(kNodes)) {
     if (deleting(object.value)) continue;
-    NodeState node{name.name, &object.value, resource_list_from(object.value["status"]["allocatable"]), {}};
-    if (const auto used = usage.requested.find(name.name); used != usage.requested.end()) node.requested = used->second;
+    NodeState node{name.name.str(), &object.value, resource_list_from(object.value["status"]["allocatable"]), {}};
+    if (const auto used = usage.requested.find(name.name.str()); used != usage.requested.end())
+      node.requested = used->second;
     nodes.push_back(std::move(node));
   }
   return nodes;

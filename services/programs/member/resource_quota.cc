@@ -152,7 +152,7 @@ void wake_limited(const State& state, const Change& change, const char* type, st
   }
 }
 
-PodQuotas::PodQuotas(const State& state, const std::string& ns) {
+PodQuotas::PodQuotas(const State& state, std::string_view ns) {
   for (const auto& [name, quota] : state.objects(kResourceQuotas, ns)) add(quota.value, &quota);
 }
 

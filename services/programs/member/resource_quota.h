@@ -25,7 +25,7 @@ void wake_limited(const State& state, const Change& change, const char* type, st
 /// by the entry that creates them, bound to the revision at which there was room. So no two entries use the same room.
 class PodQuotas {
  public:
-  PodQuotas(const State& state, const std::string& ns);
+  PodQuotas(const State& state, std::string_view ns);
   /// `quotas`: those of the namespace, as the API serves them.
   explicit PodQuotas(const std::vector<Value>& quotas);
 

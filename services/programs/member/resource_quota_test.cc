@@ -23,8 +23,8 @@ void expect_never_more(const SimulatedMember& member, size_t cores) {
   for (const auto& step : member.stage.history()) {
     for (const Change& change : step.folded.changes) {
       if (change.object.type != kPods) continue;
-      change.removed() || has_finished(change.after) ? there.erase(change.object.name)
-                                                     : there.insert(change.object.name).second;
+      change.removed() || has_finished(change.after) ? there.erase(change.object.name.str())
+                                                     : there.insert(change.object.name.str()).second;
     }
     ASSERT_LE(there.size(), cores);
   }

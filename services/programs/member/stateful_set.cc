@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kHash = "controller-revision-hash";
 
 /// "web-2" of StatefulSet "web" is 2.
-std::optional<int64_t> ordinal_of(const std::string& set, const std::string& pod) {
+std::optional<int64_t> ordinal_of(const std::string& set, std::string_view pod) {
   if (!pod.starts_with(set + "-")) return std::nullopt;
   int64_t ordinal = 0;
   const char* first = pod.data() + set.size() + 1;
@@ -41,7 +41,7 @@ class StatefulSetSync {
     in_order_ = spec["podManagementPolicy"].as_string() != "Parallel";
     revision_ = key.name + "-" + template_hash(spec["template"]);
     for (const Owned& pod : controlled_by(state, set_, kPods)) {
-      if (const auto ordinal = ordinal_of(key.name, pod.key.name)) pods_.emplace(*ordinal, pod);
+      if (const auto ordinal = ordinal_of(key.name.str(), pod.key.name)) pods_.emplace(*ordinal, pod);
     }
   }
 

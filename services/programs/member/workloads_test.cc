@@ -155,7 +155,7 @@ TEST(MemberCronJob, CreatesAJobWhenDueAndDeletesOldOnes) {
   member.stage.run(Millis{125'000});
   const auto jobs = [&] {
     std::vector<std::string> found;
-    for (const auto& [name, job] : member.stage.state().objects(kJobs)) found.push_back(name.name);
+    for (const auto& [name, job] : member.stage.state().objects(kJobs)) found.push_back(name.name.str());
     return found;
   };
   EXPECT_EQ(jobs().size(), 1U);

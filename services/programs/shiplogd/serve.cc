@@ -479,7 +479,7 @@ class ControlPlane {
 
   void measure_step(std::string_view role, const ObjectKey& key, double seconds, const Error* error) {
     decision_metrics_.on_step(role, key, seconds, error);
-    if (role == "collector" && key.type == type::kCluster) cluster_metrics_->probed(key.name, seconds);
+    if (role == "collector" && key.type == type::kCluster) cluster_metrics_->probed(key.name.str(), seconds);
   }
 
   std::vector<HealthCheck> health(std::string_view path) const {

@@ -38,7 +38,7 @@ TEST_F(ApiServiceAvailability, WhatIsObservedBecomesTheConditionOnce) {
   history_.object(kMetrics, kRemote);
   EXPECT_TRUE(std::holds_alternative<LookAgain>(decided())) << "nothing is observed yet";
 
-  observed_[kMetrics.name] = {false, "ServiceNotFound", "service/m in \"default\" is not present"};
+  observed_[kMetrics.name.str()] = {false, "ServiceNotFound", "service/m in \"default\" is not present"};
   const auto role = make_apiservice_availability_role(observe());
   std::vector<ObjectKey> keys;
   role->on_start(history_.state(), keys);
@@ -51,12 +51,12 @@ TEST_F(ApiServiceAvailability, WhatIsObservedBecomesTheConditionOnce) {
   const std::string since = condition()["lastTransitionTime"].str();
   EXPECT_TRUE(std::holds_alternative<LookAgain>(decided())) << "it is written once";
 
-  observed_[kMetrics.name] = {false, "FailedDiscoveryCheck", "refused"};
+  observed_[kMetrics.name.str()] = {false, "FailedDiscoveryCheck", "refused"};
   history_.accept(std::get<Decision>(decided()));
   EXPECT_EQ(condition()["reason"].as_string(), "FailedDiscoveryCheck");
   EXPECT_EQ(condition()["lastTransitionTime"].as_string(), since) << "it was unavailable before, too";
 
-  observed_[kMetrics.name] = {true, "Passed", "all checks passed"};
+  observed_[kMetrics.name.str()] = {true, "Passed", "all checks passed"};
   history_.accept(std::get<Decision>(decided()));
   EXPECT_EQ(condition()["status"].as_string(), "True");
   EXPECT_NE(condition()["lastTransitionTime"].as_string(), since);
@@ -64,7 +64,7 @@ TEST_F(ApiServiceAvailability, WhatIsObservedBecomesTheConditionOnce) {
 
 TEST_F(ApiServiceAvailability, OneWithoutAServiceOrThatIsDeletedIsLeftAlone) {
   history_.object(kApps, R"({"spec":{"group":"apps","version":"v1"}})");
-  observed_[kApps.name] = {false, "FailedDiscoveryCheck", "never"};
+  observed_[kApps.name.str()] = {false, "FailedDiscoveryCheck", "never"};
   const auto role = make_apiservice_availability_role(observe());
   std::vector<ObjectKey> keys;
   role->on_start(history_.state(), keys);

@@ -19,7 +19,7 @@ Decided decide(const State& state, const ObjectKey& key, UtcMillis now, const Ob
   const Object* object = state.find(key);
   if (object == nullptr || deleting(object->value) || object->value["spec"]["service"].is_null()) return Nothing{};
   const LookAgain later{now + kObserveAgainAfter};
-  const auto found = observe ? observe(key.name) : std::nullopt;
+  const auto found = observe ? observe(key.name.str()) : std::nullopt;
   if (!found || shows(condition_of(object->value, "Available"), *found)) return later;
   Value changed = object->value;
   set_condition(changed, "Available", found->available ? "True" : "False", found->reason, found->message, now);

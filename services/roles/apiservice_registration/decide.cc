@@ -105,7 +105,7 @@ Decided decide(const State& state, UtcMillis now, const Kinds& compiled) {
     if (!decision.try_add(ObjectCreated{key, api_service(version, now)}, {key, Revision{}})) break;
   }
   for (const auto& [name, object] : state.objects(kApiServices)) {
-    if (served.contains(name.name) || label_of(object.value, kManagedLabel) != "true") continue;
+    if (served.contains(name.name.str()) || label_of(object.value, kManagedLabel) != "true") continue;
     const ObjectKey key{kApiServices, "", name.name};
     if (!decision.try_add(DeletionRequested{key, 0, "Background"}, {key, object.revision})) break;
   }

@@ -40,7 +40,7 @@ class ApplicationFailoverRole final : public Role {
   void reconcile(TaskPtr task) override { follow(application_failover::decide, task); }
 
  private:
-  static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
+  static void wake_placed(const State& state, std::string_view cluster, std::vector<ObjectKey>& wake) {
     for (const auto& [alike, group] : state.view<TargetIndex>().on(cluster)) {
       for (const ObjectKey& key : group.bindings) {
         if (application_failover::concerns(state, key, state.value_of(key))) wake.push_back(key);

@@ -258,7 +258,7 @@ bool strip_lone_bindings(const State& state, const Policy& policy, DecisionBuild
   std::set<Identity> claimed;
   for (const ObjectKey& key : claimed_by(state, policy)) {
     const Value& object = state.value_of(key);
-    claimed.insert({object["apiVersion"].str(), object["kind"].str(), key.ns, key.name});
+    claimed.insert({object["apiVersion"].str(), object["kind"].str(), key.ns.str(), key.name.str()});
   }
   const char* label = policy_id_label(policy.cluster_scoped());
   for (const ObjectKey& key : state.labelled(label, policy.permanent_id)) {

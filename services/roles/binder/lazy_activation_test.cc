@@ -30,7 +30,7 @@ std::string policy_text(const std::string& cluster, const std::string& more = R"
 
 std::string holder(const Loop& loop, const ObjectKey& key = kWeb) {
   const auto claim = claim_of(loop.history.state().value_of(key));
-  return claim ? claim->policy.name : "";
+  return claim ? claim->policy.name.str() : "";
 }
 std::string placed_on(const Loop& loop) {
   return loop.history.state().value_of(kBinding)["spec"]["placement"]["clusterAffinity"]["clusterNames"][0].str();

@@ -36,7 +36,7 @@ std::string policy_text(const std::string& name, int priority, bool always,
 
 std::string holder(const Loop& loop, const ObjectKey& key = kWeb) {
   const auto claim = claim_of(loop.history.state().value_of(key));
-  return claim ? claim->policy.name : "";
+  return claim ? claim->policy.name.str() : "";
 }
 
 std::string placed_on(const Loop& loop) {
@@ -257,7 +257,7 @@ class RandomPolicies {
         ASSERT_TRUE(claim) << to_string(key) << " is selected and not claimed";
         ASSERT_TRUE(state.policies().contains(claim->policy));
         const Policy& has = state.policies().at(claim->policy);
-        ASSERT_FALSE(may_take(policy, has, name.name))
+        ASSERT_FALSE(may_take(policy, has, name.name.str()))
             << policy.name << " may take " << name.name << " from " << has.name;
       }
       if (claim) {

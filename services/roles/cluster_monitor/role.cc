@@ -35,7 +35,7 @@ class ClusterMonitorRole final : public Role {
   void on_stop() override { heartbeats_.clear(); }
 
   void reconcile(TaskPtr task) override {
-    const std::string& name = task->key().name;
+    const std::string name = task->key().name.str();
     const Cluster* cluster = task->state().cluster(name);
     if (cluster == nullptr || cluster->sync_mode != "Pull") {
       heartbeats_.erase(name);
@@ -44,12 +44,13 @@ class ClusterMonitorRole final : public Role {
     if (!ephemera_.caught_up()) return task->done(kUntilCaughtUp);
     task->begin_trace();  // that an agent is silent follows from no request
     const auto decide = [this](const State& state, const ObjectKey& key, UtcMillis now) -> Result<Decided> {
-      const Cluster* monitored = state.cluster(key.name);
+      const std::string monitored_name = key.name.str();
+      const Cluster* monitored = state.cluster(monitored_name);
       if (monitored == nullptr) return Nothing{};
-      const Value& lease = ephemera_.state().value_of({kLeases, kClusterNamespace, key.name});
+      const Value& lease = ephemera_.state().value_of({kLeases, kClusterNamespace, monitored_name});
       std::optional<AgentHeartbeat> before;
-      if (const auto known = heartbeats_.find(key.name); known != heartbeats_.end()) before = known->second;
-      AgentHeartbeat& heartbeat = heartbeats_[key.name];
+      if (const auto known = heartbeats_.find(monitored_name); known != heartbeats_.end()) before = known->second;
+      AgentHeartbeat& heartbeat = heartbeats_[monitored_name];
       heartbeat = cluster_monitor::observed(before, cluster_monitor::signs_of(*monitored, lease), now);
       return cluster_monitor::decide(state, key, now, heartbeat, periods_);
     };

@@ -134,7 +134,7 @@ class CollectorDecide : public ::testing::Test {
   CollectorDecide() {
     for (const char* name : {"m1", "m2"}) {
       const ObjectKey space{type::kNamespace, "", execution_space(name)};
-      stage.put(space, namespace_object(space.name));
+      stage.put(space, namespace_object(space.name.str()));
     }
     stage.put({"deployments.apps", "default", "web"}, web);
     stage.put(key, binding(web, {{"m1", 2}, {"m2", 3}}));

@@ -130,8 +130,8 @@ class CollectorRole final : public Role {
 
   /// That of its member: one for what it is watched for, and one for its probe, which does not wait for lists.
   std::string lane_of_key(const ObjectKey& key) const override {
-    if (collector::MemberWatches::is_watch(key)) return key.name;
-    if (collector::PodProblems::is_pods(key)) return key.ns;
+    if (collector::MemberWatches::is_watch(key)) return key.name.str();
+    if (collector::PodProblems::is_pods(key)) return key.ns.str();
     return key.type == type::kCluster ? "probe/" + key.name : "";
   }
 
@@ -169,9 +169,9 @@ class CollectorRole final : public Role {
     if (cluster != nullptr && cluster->sync_mode != "Pull") {
       const Value& spec = task->state().value_of(key)["spec"];
       const Value route = Value::array({spec["apiEndpoint"], spec["secretRef"], spec["proxyURL"]});
-      probed.member = followed_.of(key.name, route, settings_.counts_resources);
+      probed.member = followed_.of(key.name.str(), route, settings_.counts_resources);
     } else {
-      followed_.forget(key.name);
+      followed_.forget(key.name.str());
     }
     collector::probe(task, std::move(probed));
   }
@@ -219,7 +219,7 @@ class CollectorRole final : public Role {
   }
 
   void on_cluster(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-    const std::string& cluster = change.object.name;
+    const std::string cluster = change.object.name.str();
     if (change.removed()) {
       watches_.forget_cluster(cluster);
       followed_.forget(cluster);

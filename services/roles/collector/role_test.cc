@@ -285,7 +285,7 @@ TEST_F(Collector, StatusAndRemovalOfWorksTriggerTheirBinding_T_6) {
   const Value made = binding(map, {{"m1", 0}});
   const ObjectKey key = testing::binding_key(made);
   const ObjectKey work = work_key("m1", map);
-  history.put({type::kNamespace, "", work.ns}, namespace_object(work.ns)).put(key, made);
+  history.put({type::kNamespace, "", work.ns}, namespace_object(work.ns.str())).put(key, made);
   const Value labels = Value::object({{label::kBindingId, label_of(made, label::kBindingId)}});
   history.put(work, Value::object(
                         {{"metadata", Value::object({{"name", work.name}, {"namespace", work.ns}, {"labels", labels}})},

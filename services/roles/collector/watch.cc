@@ -83,7 +83,8 @@ std::optional<int> MemberWatches::slot_of_key(const ObjectKey& key) {
   if (is_watch(key)) return slot_of(key.name);
   if (!is_flush(key)) return std::nullopt;
   int slot = 0;
-  std::from_chars(key.name.data(), key.name.data() + key.name.size(), slot);
+  const std::string_view name = key.name;
+  std::from_chars(name.data(), name.data() + name.size(), slot);
   return slot;
 }
 

@@ -71,7 +71,7 @@ TEST(CollectorLists, AChangeBringsTheFirstListForwardAndNoLaterOne) {
   stage.run(Millis{1'000});
   given::History history;
   history.put(cluster_key("m1"), stage.state().value_of(cluster_key("m1")));
-  history.put({type::kNamespace, "", work_of_map.ns}, namespace_object(work_of_map.ns));
+  history.put({type::kNamespace, "", work_of_map.ns}, namespace_object(work_of_map.ns.str()));
   history.put(work_of_map, stage.state().value_of(work_of_map));
 
   const std::unique_ptr<Role> started = make_collector_role(stage.members());

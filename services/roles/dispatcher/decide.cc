@@ -321,7 +321,7 @@ Decided decide_synced_namespace(const State& state, const ObjectKey& key, const 
       rendered.edit("metadata").set("ownerReferences", Value::array({owner}));
       return rendered;
     };
-    if (!put_work(state, work, {"Namespace", key.name, name}, std::move(explained.steps), render, new_status,
+    if (!put_work(state, work, {"Namespace", key.name.str(), name}, std::move(explained.steps), render, new_status,
                   decision)) {
       return std::move(decision).build_and_look_again(now);
     }

@@ -32,7 +32,7 @@ TEST_F(ImpersonationWork, IsDispatchedToTheMember_1_17_2) {
 
 // Else a user with the right to propagate ClusterRoles would choose whom the control plane acts as in the member.
 TEST_F(ImpersonationWork, IsNotReplacedByAPropagatedClusterRoleOfItsName) {
-  place(role.type, json(R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+  place(role.type.str(), json(R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
       "metadata": {"name": "karmada-impersonator"}, "rules": [
       {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]})"),
         {{"m1", 0}, {"m2", 0}});

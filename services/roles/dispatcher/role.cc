@@ -65,7 +65,7 @@ class DispatcherRole final : public Role {
     } else if (key.type == type::kCluster) {
       dispatcher::wake_for_cluster(state, change, wake);
       // An agent's execution space exists before its Cluster does.
-      if (change.created()) wake_for_new(state, key.name, wake);
+      if (change.created()) wake_for_new(state, key.name.str(), wake);
       const auto ready = [](const Value& cluster) {
         return condition_of(cluster, "Ready")["status"].as_string() == "True";
       };
@@ -105,7 +105,7 @@ class DispatcherRole final : public Role {
   }
 
   /// That of its member.
-  std::string lane_of_key(const ObjectKey& key) const override { return key.type == type::kWork ? key.ns : ""; }
+  std::string lane_of_key(const ObjectKey& key) const override { return key.type == type::kWork ? key.ns.str() : ""; }
 
   void reconcile(TaskPtr task) override {
     if (task->key().type == type::kWork) {

@@ -70,7 +70,7 @@ Result<Decided> decide_static_quota(const State& state, const ObjectKey& key, Ut
     }
     if (present.is_null() && !open_for_works(state, cluster)) continue;
     const auto make = [&](const Value& before) { return render(key, quota, work, *assignment, before); };
-    if (!put_work(state, work, {"ResourceQuota", key.name, cluster}, {}, make, new_status, decision)) {
+    if (!put_work(state, work, {"ResourceQuota", key.name.str(), cluster}, {}, make, new_status, decision)) {
       return std::move(decision).build_and_look_again(now);
     }
   }

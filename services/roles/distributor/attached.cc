@@ -21,7 +21,7 @@ constexpr std::string_view kDependedBy = "resourcebinding.karmada.io/depended-by
 std::optional<std::string> named_by(const ObjectKey& attached, std::string_view kind) {
   const std::string suffix = binding_name(kind, "");
   if (!attached.name.ends_with(suffix) || attached.name.size() == suffix.size()) return std::nullopt;
-  return attached.name.substr(0, attached.name.size() - suffix.size());
+  return std::string{attached.name.substr(0, attached.name.size() - suffix.size())};
 }
 
 /// As what a referrer means the template of `attached`, if it does.
@@ -92,7 +92,7 @@ void set_required_by(Value& made, const std::vector<Referrer>& referrers, Explan
       required.push_back(std::move(snapshot));
       missing.erase(wanted);
     } else if (made["metadata"]["labels"].contains(depended_by_label(key))) {
-      why.steps.emplace_back(ReferrerReleased{key.ns, key.name});
+      why.steps.emplace_back(ReferrerReleased{key.ns.str(), key.name.str()});
     } else {
       required.push_back(entry);  // of another writer
     }

@@ -55,7 +55,7 @@ interpreter::Interpreted<void> resolve(const State& state, const ObjectKey& key,
   Explanation why;
   why.summary =
       DependenciesFound{source["kind"].str(), source["metadata"]["name"].str(), static_cast<int64_t>(found->size())};
-  for (const interpreter::Dependency& dependency : *found) why.steps.emplace_back(found_in(key.ns, dependency));
+  for (const interpreter::Dependency& dependency : *found) why.steps.emplace_back(found_in(key.ns.str(), dependency));
   why.inputs_digest = to_string(siphash128(to_json(source["spec"])));
   decision.events.push_back(DependenciesResolved{key, std::move(list), std::move(why)});
   decision.expects.push_back({key, object.revision});

@@ -7,7 +7,7 @@
 namespace shiplog::kubernetes_service {
 namespace {
 
-const ObjectKey kService{"services", "default", "kubernetes"};
+const ObjectKey kService = kubernetes_service_key();
 const ObjectKey kEndpoints{"endpoints", "default", "kubernetes"};
 const ObjectKey kSlice{"endpointslices.discovery.k8s.io", "default", "kubernetes"};
 
@@ -73,7 +73,8 @@ Value moved(Value there, const Value& wanted) {
 }  // namespace
 
 bool is_kubernetes_service(const ObjectKey& key) { return key == kService || key == kEndpoints || key == kSlice; }
-ObjectKey kubernetes_service_key() { return kService; }
+// Made here: other variables with static storage are initialized from it.
+ObjectKey kubernetes_service_key() { return {"services", "default", "kubernetes"}; }
 
 Decided decide(const State& state, const ServerAddress& server, Addresses addresses) {
   const bool starting = addresses == Addresses::kReplace;

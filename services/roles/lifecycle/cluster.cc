@@ -13,7 +13,7 @@ Value execution_space_object(const std::string& name) {
   return space;
 }
 
-bool placed_on(const State& state, std::string_view binding_type, const std::string& cluster) {
+bool placed_on(const State& state, std::string_view binding_type, std::string_view cluster) {
   return std::ranges::any_of(state.objects(binding_type), [&](const auto& item) {
     return std::ranges::any_of(item.second.value["spec"]["clusters"].items(),
                                [&](const Value& target) { return target["name"].as_string() == cluster; });
@@ -24,7 +24,7 @@ Decided take_in(const State& state, const ObjectKey& key, const Object& cluster,
   const Value& ns = state.value_of(space);
   if (deleting(ns)) return Nothing{};  // of an earlier cluster of this name: wait until it is deleted
   DecisionBuilder decision;
-  if (ns.is_null()) decision.add(ObjectCreated{space, execution_space_object(space.name)}, {space, Revision{}});
+  if (ns.is_null()) decision.add(ObjectCreated{space, execution_space_object(space.name.str())}, {space, Revision{}});
   if (!has_finalizer(cluster.value, finalizer::kCluster)) {
     Value with = cluster.value;
     with.edit("metadata").edit("finalizers").push_back(finalizer::kCluster);

@@ -24,7 +24,7 @@ OwnerLookup owner_of_binding(const State& state, const ObjectKey& binding, const
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = definition.value["spec"];
     if (spec["group"].as_string() != group || spec["names"]["kind"] != reference["kind"]) continue;
-    const std::string ns = spec["scope"].as_string() == "Namespaced" ? binding.ns : "";
+    const SharedText ns = spec["scope"].as_string() == "Namespaced" ? binding.ns : "";
     ObjectKey key{name.name, ns, reference["name"].str()};
     const bool there = uid_of(state.value_of(key)) == reference["uid"].as_string();
     return {there ? Owner::kSolid : Owner::kAbsent, std::move(key)};

@@ -132,7 +132,7 @@ Decided decide_namespace(const State& state, const ObjectKey& key, const Object&
   }
   if (!decision.empty()) return std::move(decision).build();
   if (content) {
-    Value updated = with_conditions(ns.value, remaining_in(state, key.name, protection), now);
+    Value updated = with_conditions(ns.value, remaining_in(state, key.name.str(), protection), now);
     if (updated == ns.value) return Nothing{};
     return decide_one(StatusUpdated{key, std::move(updated)}, {key, ns.revision});
   }

@@ -23,7 +23,8 @@ class QuotaRole final : public Role {
       on_start(state, wake);
     } else if (key.type == type::kResourceBinding && change.before["spec"] != change.after["spec"]) {
       const bool components = state.gates().multiple_pod_templates;
-      if (usage_of(change.before, components) != usage_of(change.after, components)) wake_all_in(state, key.ns, wake);
+      if (usage_of(change.before, components) != usage_of(change.after, components))
+        wake_all_in(state, key.ns.str(), wake);
     }
   }
 

@@ -15,7 +15,7 @@ std::string definition_of(const State& state, const Binding& binding) {
   if (group.find('.') == std::string_view::npos) return "";  // "apps": a definition's group is a domain
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = definition.value["spec"];
-    if (spec["group"].as_string() == group && spec["names"]["kind"].as_string() == binding.kind) return name.name;
+    if (spec["group"].as_string() == group && spec["names"]["kind"].as_string() == binding.kind) return name.name.str();
   }
   return "";
 }

@@ -49,7 +49,7 @@ bool affinity_concerns(const Placement& placement, const Cluster& cluster) {
   return !placement.affinity || placement.affinity->matches(cluster);
 }
 
-bool places_on(const Value& object, const std::string& cluster) {
+bool places_on(const Value& object, std::string_view cluster) {
   const auto targets = object["spec"]["clusters"].items();
   return std::any_of(targets.begin(), targets.end(),
                      [&](const Value& target) { return target["name"].as_string() == cluster; });
@@ -84,7 +84,7 @@ class SchedulerRole final : public Role {
     if (change.object.type == kFleetOptionsType) return trigger_all(state, wake);  // other plugins let others in
     if (change.object.type == kFeatureGatesType) wake.insert(wake.end(), refused_.begin(), refused_.end());
     if (change.object.type == type::kFederatedResourceQuota && change.before["spec"] != change.after["spec"]) {
-      wake_over_quota(state, change.object.ns, wake);
+      wake_over_quota(state, change.object.ns.str(), wake);
     }
   }
 
@@ -150,7 +150,7 @@ class SchedulerRole final : public Role {
     wake_peers(state, change, wake);
     wake_defined(state, change, wake);
     // Room in a quota may have become free.
-    if (usage_fell(state, change)) wake_over_quota(state, change.object.ns, wake);
+    if (usage_fell(state, change)) wake_over_quota(state, change.object.ns.str(), wake);
   }
 
   /// Refused ones are triggered when another of their group is placed, moves, is created or deleted (M-10 to M-12):
@@ -234,7 +234,7 @@ class SchedulerRole final : public Role {
     if (!change.removed() && !deleting(after)) return;
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
-        if (places_on(object.value, change.object.name)) wake.push_back({type, name.ns, name.name});
+        if (places_on(object.value, change.object.name.str())) wake.push_back({type, name.ns, name.name});
       }
     }
   }

@@ -101,7 +101,7 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key, std
       for (const Taint& taint : about) {
         if (carries(taints, taint)) continue;  // TN-11: another value is left as it is
         if (state.fold_version() >= 7 && !a_cluster_may_have(taint)) {
-          refused = refusal_of(key.name, name, taint);
+          refused = refusal_of(key.name.str(), name, taint);
           continue;
         }
         taints.push_back(taint);

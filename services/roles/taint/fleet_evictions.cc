@@ -164,7 +164,7 @@ class FleetTurn {
 }  // namespace
 
 void EvictionQueue::add(const DueEvictions& waiting, size_t count) {
-  by_type[waiting.first().type] += count;
+  by_type[waiting.first().type.str()] += count;
   by_kind[{std::string{waiting.cluster}, std::string{waiting.kind}}] += count;
 }
 

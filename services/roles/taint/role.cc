@@ -102,7 +102,7 @@ class TaintRole final : public Role {
     } else if (change.object.type == type::kCluster) {
       wake.push_back(change.object);
       if (change.created() || before["status"]["conditions"] != after["status"]["conditions"]) {
-        wake.push_back(taint::policies_key(change.object.name));
+        wake.push_back(taint::policies_key(change.object.name.str()));
       }
       const bool tainted = has_no_execute(after);
       if (before["spec"]["taints"] != after["spec"]["taints"] && tainted) {
@@ -115,7 +115,7 @@ class TaintRole final : public Role {
       }
       // What is kept while it runs need not be kept any more.
       if (condition_of(before, "Ready")["status"] != condition_of(after, "Ready")["status"]) {
-        wake_leaving(state, change.object.name, wake);
+        wake_leaving(state, change.object.name.str(), wake);
       }
     } else if (change.object.type == type::kClusterTaintPolicy && before["spec"] != after["spec"]) {
       for (const auto& [name, cluster] : state.clusters()) wake.push_back(taint::policies_key(name));
@@ -167,7 +167,7 @@ class TaintRole final : public Role {
     }
   }
 
-  static void wake_placed(const State& state, const std::string& cluster, std::vector<ObjectKey>& wake) {
+  static void wake_placed(const State& state, std::string_view cluster, std::vector<ObjectKey>& wake) {
     for (const auto& [alike, group] : state.view<TargetIndex>().on(cluster)) {
       wake.insert(wake.end(), group.bindings.begin(), group.bindings.end());
     }

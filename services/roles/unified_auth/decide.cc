@@ -112,13 +112,13 @@ Result<Decided> decide_with(const State& state, const ProxyGrants& grants, const
   if (cluster.is_null() || deleting(cluster)) return Nothing{};
   DecisionBuilder decision;
   if (cluster["spec"]["impersonatorSecretRef"]["name"].is_empty()) {
-    take_away(state, key.name, decision);
+    take_away(state, key.name.str(), decision);
     return std::move(decision).build();
   }
   const Value& space = state.value_of({type::kNamespace, "", execution_space(key.name)});
   if (space.is_null() || deleting(space)) return Nothing{};
-  SHIPLOG_TRY(put(state, cluster_role(grants, key.name), key.name, cluster, now, decision));
-  SHIPLOG_TRY(put(state, cluster_role_binding(cluster), key.name, cluster, now, decision));
+  SHIPLOG_TRY(put(state, cluster_role(grants, key.name.str()), key.name.str(), cluster, now, decision));
+  SHIPLOG_TRY(put(state, cluster_role_binding(cluster), key.name.str(), cluster, now, decision));
   return std::move(decision).build();
 }
 

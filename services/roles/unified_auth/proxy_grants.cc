@@ -84,15 +84,15 @@ void ProxyGrants::drop_binding(const std::string& name, const Value& binding) {
 
 ProxyGrants ProxyGrants::of(const State& state) {
   ProxyGrants grants;
-  for (const auto& [name, role] : state.objects(rbac::kClusterRole)) grants.put_role(name.name, role.value);
+  for (const auto& [name, role] : state.objects(rbac::kClusterRole)) grants.put_role(name.name.str(), role.value);
   for (const auto& [name, binding] : state.objects(rbac::kClusterRoleBinding)) {
-    grants.put_binding(name.name, binding.value);
+    grants.put_binding(name.name.str(), binding.value);
   }
   return grants;
 }
 
 void ProxyGrants::follow(const Change& change, ProxyScope& concerned) {
-  const std::string& name = change.object.name;
+  const std::string name = change.object.name.str();
   const auto concerns = [&](const std::string& role) {
     const auto scope = roles_.find(role);
     if (scope != roles_.end() && bindings_.contains(role)) add_to(concerned, scope->second);

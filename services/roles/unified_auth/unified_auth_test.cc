@@ -54,7 +54,7 @@ class UnifiedAuth : public testing::Test {
   }
   std::string rules(const ObjectKey& cluster = kM1) {
     history.settle(decide, cluster);
-    return to_json(manifest("ClusterRole", cluster.name)["rules"]);
+    return to_json(manifest("ClusterRole", cluster.name.str())["rules"]);
   }
 
   History history;

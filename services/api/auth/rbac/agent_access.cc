@@ -89,9 +89,9 @@ bool own_lease(const std::string& cluster, const std::string& ns, const std::str
 
 Error refusal(const ObjectKey& key, const std::string& why) {
   const size_t dot = key.type.find('.');
-  return forbidden(
-      StatusDetails{dot == std::string::npos ? "" : key.type.substr(dot + 1), "", key.type.substr(0, dot), key.name},
-      why);
+  return forbidden(StatusDetails{std::string{dot == std::string::npos ? "" : key.type.substr(dot + 1)}, "",
+                                 std::string{key.type.substr(0, dot)}, key.name.str()},
+                   why);
 }
 
 /// A Secret that the proxy would send to where the Cluster leads must be the cluster's own.
@@ -120,8 +120,8 @@ std::string cluster_problem(const ClusterIds& clusters, const std::string& clust
 std::string agent_problem(const ClusterIds& clusters, const std::string& cluster, const ObjectKey& key,
                           const Value& old, const Value& object) {
   const std::string own = "an agent writes only what belongs to its own cluster, which is " + cluster;
-  if (key.type == kLeases && !own_lease(cluster, key.ns, key.name)) return own;
-  if (key.type == type::kSecret && !own_secret(cluster, key.ns, key.name)) return own;
+  if (key.type == kLeases && !own_lease(cluster, key.ns.str(), key.name.str())) return own;
+  if (key.type == type::kSecret && !own_secret(cluster, key.ns.str(), key.name.str())) return own;
   if (key.type == type::kWork && key.ns != execution_space(cluster)) return own;
   if (key.type != type::kCluster) return {};
   if (key.name != cluster) return own;

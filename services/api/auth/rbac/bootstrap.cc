@@ -166,7 +166,7 @@ Value object_of(const BootstrapRole& role) {
 std::pair<ObjectKey, Value> extension_authentication_reader() {
   ObjectKey key{rbac::kRole, "kube-system", "extension-apiserver-authentication-reader"};
   Value object = Value::object({{"apiVersion", std::string{rbac::kGroup} + "/v1"}, {"kind", "Role"}});
-  object.set("metadata", metadata(key.name, false));
+  object.set("metadata", metadata(key.name.str(), false));
   object.edit("metadata").set("namespace", key.ns);
   Rule rule = on(kRead, "", "configmaps");
   rule.resource_names = {"extension-apiserver-authentication"};

@@ -54,21 +54,21 @@ std::string granting_too_much(const RbacPolicy& policy, const User& user, const 
 
 std::optional<Error> refused(const ObjectKey& key, const std::string& why) {
   if (why.empty()) return std::nullopt;
-  return forbidden(StatusDetails{rbac::kGroup, "", resource_of(key.type), key.name}, why);
+  return forbidden(StatusDetails{rbac::kGroup, "", resource_of(key.type), key.name.str()}, why);
 }
 
 std::optional<Error> role_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                   const Value& object) {
   const bool same =
       !old.is_null() && old["rules"] == object["rules"] && old["aggregationRule"] == object["aggregationRule"];
-  if (same || may(policy, user, "escalate", key.type, key.ns, key.name)) return std::nullopt;
+  if (same || may(policy, user, "escalate", key.type, key.ns.str(), key.name.str())) return std::nullopt;
   const Rules everything = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
   const bool gathers = object["aggregationRule"]["clusterRoleSelectors"].size() > 0 ||
                        old["aggregationRule"]["clusterRoleSelectors"].size() > 0;
-  if (gathers && !granting_too_much(policy, user, key.ns, everything).empty()) {
+  if (gathers && !granting_too_much(policy, user, key.ns.str(), everything).empty()) {
     return refused(key, "must have cluster-admin privileges to use an aggregationRule");
   }
-  return refused(key, granting_too_much(policy, user, key.ns, rules_from(object["rules"])));
+  return refused(key, granting_too_much(policy, user, key.ns.str(), rules_from(object["rules"])));
 }
 
 std::optional<Error> binding_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
@@ -78,10 +78,10 @@ std::optional<Error> binding_written(const RbacPolicy& policy, const User& user,
   }
   const char* type = object["roleRef"]["kind"].as_string() == "Role" ? rbac::kRole : rbac::kClusterRole;
   const std::string name = object["roleRef"]["name"].str();
-  if (may(policy, user, "bind", type, key.ns, name)) return std::nullopt;
-  const Rules* rules = policy.role(type, key.ns, name);
+  if (may(policy, user, "bind", type, key.ns.str(), name)) return std::nullopt;
+  const Rules* rules = policy.role(type, key.ns.str(), name);
   if (rules == nullptr) return not_found(StatusDetails{rbac::kGroup, "", resource_of(type), name});
-  return refused(key, granting_too_much(policy, user, key.ns, *rules));
+  return refused(key, granting_too_much(policy, user, key.ns.str(), *rules));
 }
 
 }  // namespace

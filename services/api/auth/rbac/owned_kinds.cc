@@ -124,7 +124,7 @@ std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, co
   const std::string part = owned_part(user, key, old, object);
   if (part.empty() || manages(policy, user, key)) return std::nullopt;
   const std::string resource = resource_of(key.type);
-  return forbidden(StatusDetails{kGroup, "", resource, key.name},
+  return forbidden(StatusDetails{kGroup, "", resource, key.name.str()},
                    part + " is written by the control plane; users need the verb \"" + kManageVerb + "\" on " +
                        resource + "." + kGroup + " to do so");
 }

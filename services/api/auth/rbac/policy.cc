@@ -47,12 +47,12 @@ void RbacPolicy::put(const ObjectKey& key, const Value& object) {
   if (key.type != rbac::kRoleBinding && key.type != rbac::kClusterRoleBinding) return;
   erase(key);
   auto binding = std::make_shared<Binding>(
-      Binding{key.ns, key.name, object["roleRef"]["kind"].str(), object["roleRef"]["name"].str(), {}});
+      Binding{key.ns.str(), key.name.str(), object["roleRef"]["kind"].str(), object["roleRef"]["name"].str(), {}});
   for (const Value& subject : object["subjects"].items()) {
-    auto read = read_subject(subject, key.ns);
+    auto read = read_subject(subject, key.ns.str());
     if (!read.first.empty()) binding->subjects.push_back(std::move(read));
   }
-  BySubject& index = index_[key.ns];
+  BySubject& index = index_[key.ns.str()];
   for (const auto& [where, description] : binding->subjects)
     index[where].emplace(key.name, Entry{binding, description});
   bindings_[key] = std::move(binding);
@@ -62,14 +62,14 @@ void RbacPolicy::erase(const ObjectKey& key) {
   roles_.erase(key);
   const auto old = bindings_.find(key);
   if (old == bindings_.end()) return;
-  BySubject& index = index_[key.ns];
+  BySubject& index = index_[key.ns.str()];
   for (const auto& [where, description] : old->second->subjects) {
     const auto found = index.find(where);
     if (found == index.end()) continue;
-    found->second.erase(key.name);
+    found->second.erase(key.name.str());
     if (found->second.empty()) index.erase(found);
   }
-  if (index.empty()) index_.erase(key.ns);
+  if (index.empty()) index_.erase(key.ns.str());
   bindings_.erase(old);
 }
 

@@ -148,12 +148,12 @@ Result<Value> without_other_policies(const Server& server, const ObjectKey& key,
 StageResult<void> check_preconditions(const RequestContext& context, const ObjectKey& key, const DeleteOptions& options,
                                       const Value& old) {
   if (!options.uid.empty() && options.uid != uid_of(old)) {
-    return conflict(context.subject(key.name), "Precondition failed: UID in precondition: " + options.uid +
-                                                   ", UID in object meta: " + std::string{uid_of(old)});
+    return conflict(context.subject(key.name.str()), "Precondition failed: UID in precondition: " + options.uid +
+                                                         ", UID in object meta: " + std::string{uid_of(old)});
   }
   const std::string version = old["metadata"]["resourceVersion"].str();
   if (!options.resource_version.empty() && options.resource_version != version) {
-    return conflict(context.subject(key.name),
+    return conflict(context.subject(key.name.str()),
                     "Precondition failed: ResourceVersion in precondition: " + options.resource_version +
                         ", ResourceVersion in object meta: " + version);
   }

@@ -118,9 +118,9 @@ HttpResponse LightMember::answer(const HttpRequest& request, const Target& targe
 }
 
 const Value* LightMember::find(const ObjectKey& key) const {
-  const auto of_type = objects_.find(key.type);
+  const auto of_type = objects_.find(key.type.str());
   if (of_type == objects_.end()) return nullptr;
-  const auto found = of_type->second.find({key.ns, key.name});
+  const auto found = of_type->second.find({key.ns.str(), key.name.str()});
   return found == of_type->second.end() ? nullptr : &found->second;
 }
 
@@ -276,7 +276,7 @@ HttpResponse LightMember::remove(const Target& target, const Value& options) {
 }
 
 void LightMember::store(const ObjectKey& key, const Kind& kind, Value object) {
-  Value& place = objects_[key.type][{key.ns, key.name}];
+  Value& place = objects_[key.type.str()][{key.ns.str(), key.name.str()}];
   const Value before = place;
   Value& metadata = object.edit("metadata");
   metadata.set("name", key.name);
@@ -296,18 +296,18 @@ void LightMember::store(const ObjectKey& key, const Kind& kind, Value object) {
   place = std::move(object);
   happened({.version = version_,
             .event = before.is_null() ? "ADDED" : "MODIFIED",
-            .type = key.type,
+            .type = key.type.str(),
             .pod = {},
             .object = std::make_shared<const Value>(place),
             .before = before.is_null() ? nullptr : std::make_shared<const Value>(before)});
-  if (is_workload(key.type) && place["status"]["observedGeneration"].as_int() != generation) {
+  if (is_workload(key.type.str()) && place["status"]["observedGeneration"].as_int() != generation) {
     become_ready(key, generation);
   }
 }
 
 void LightMember::drop(const ObjectKey& key) {
-  auto& of_type = objects_[key.type];
-  const auto found = of_type.find({key.ns, key.name});
+  auto& of_type = objects_[key.type.str()];
+  const auto found = of_type.find({key.ns.str(), key.name.str()});
   if (found == of_type.end()) return;
   const auto before = std::make_shared<const Value>(found->second);
   of_type.erase(found);
@@ -315,7 +315,7 @@ void LightMember::drop(const ObjectKey& key) {
   last.edit("metadata").set("resourceVersion", std::to_string(++version_));
   happened({.version = version_,
             .event = "DELETED",
-            .type = key.type,
+            .type = key.type.str(),
             .pod = {},
             .object = std::make_shared<const Value>(std::move(last)),
             .before = before});

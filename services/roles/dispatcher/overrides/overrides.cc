@@ -67,19 +67,19 @@ bool selected_alike(const Value& a, const Value& b) { return a["metadata"]["labe
 
 }  // namespace
 
-Overrides::Policies Overrides::select(const std::string& policy_ns, const Value& object,
+Overrides::Policies Overrides::select(std::string_view policy_ns, const Value& object,
                                       std::vector<Fact>& forbidden) const {
   const Value& meta = object["metadata"];
   std::vector<std::pair<SelectorMatch, const OverridePolicy*>> found;
   for (const std::string_view name : state_.view<OverridePolicyView>().candidates(
            policy_ns, object["kind"].as_string(), meta["namespace"].as_string(), meta["name"].as_string())) {
-    const auto policy = state_.override_policies().find(State::Name{policy_ns, std::string{name}});
+    const auto policy = state_.override_policies().find(State::Name{policy_ns, name});
     const SelectorMatch rank = match(policy->second, object);
     if (rank == SelectorMatch::kNone) continue;
     const ObjectKey of_policy{policy_ns.empty() ? type::kClusterOverridePolicy : type::kOverridePolicy, policy_ns,
-                              std::string{name}};
+                              name};
     if (const std::string why_not = policy_objection(state_, of_policy, key_, object); !why_not.empty()) {
-      forbidden.emplace_back(OverridePolicyForbidden{policy_ns, std::string{name}, why_not});
+      forbidden.emplace_back(OverridePolicyForbidden{std::string{policy_ns}, std::string{name}, why_not});
       continue;
     }
     found.emplace_back(rank, &policy->second);

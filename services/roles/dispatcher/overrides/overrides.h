@@ -29,7 +29,7 @@ class Overrides {
  private:
   using Policies = std::vector<const OverridePolicy*>;
   /// The least specific first. `forbidden`: the others that select it, and why they may not.
-  Policies select(const std::string& policy_ns, const Value& object, std::vector<Fact>& forbidden) const;
+  Policies select(std::string_view policy_ns, const Value& object, std::vector<Fact>& forbidden) const;
 
   const State& state_;
   const ObjectKey key_;
