@@ -8,8 +8,9 @@
 namespace shiplog {
 
 /// Texts that stand in the objects of every fleet and are too long to lie inside a Value: names of members that the
-/// APIs of Kubernetes, Karmada and shiplog define, their labels and annotations, and a few versions and reasons. They
-/// are part of the program: Values of them take no memory and no counter, and no name of a user is ever added.
+/// APIs of Kubernetes, Karmada and shiplog define, their labels and annotations, names of types, and a few versions and
+/// reasons. They are part of the program: Values of them take no memory and no counter, and no name of a user is ever
+/// added.
 inline constexpr size_t kShortestWellKnown = 15;
 inline constexpr size_t kLongestWellKnown = 63;
 
