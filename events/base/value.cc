@@ -129,12 +129,21 @@ void Value::make_block(size_t size, size_t capacity) {
   meta_ = meta(Kind::kObject, 0, size);
 }
 
+/// The first eight bytes of a string as a number, so that the order of numbers is the order of bytes.
+uint64_t Value::lead(const Value& text) noexcept {
+  const char* const at = text.place() <= kInline ? reinterpret_cast<const char*>(&text) : text.text().data();
+  return __builtin_bswap64(load64(at));
+}
+
+std::strong_ordering Value::compare_texts(const Value& a, const Value& b) noexcept {
+  if (!a.is_null() && !b.is_null()) {
+    if (const auto order = lead(a) <=> lead(b); order != 0) return order;
+  }
+  return a.text() <=> b.text();
+}
+
 /// An order of keys that looks at eight bytes at once: the order of their bytes.
 bool Value::before(const Value& a, const Value& b) noexcept {
-  const auto lead = [](const Value& text) {
-    const char* const at = text.place() <= kInline ? reinterpret_cast<const char*>(&text) : text.as_string().data();
-    return __builtin_bswap64(load64(at));
-  };
   const uint64_t of_a = lead(a);
   const uint64_t of_b = lead(b);
   return of_a != of_b ? of_a < of_b : a.as_string() < b.as_string();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <bit>
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -45,7 +46,7 @@ class Value {
   Value(const char* text) : Value(std::string_view{text}) {}         // NOLINT(google-explicit-constructor)
   Value(const std::string& text) : Value(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
   /// The same text, shared (base/shared_text.h).
-  Value(const SharedText& text);  // NOLINT(google-explicit-constructor)
+  Value(const SharedText& text) noexcept;  // NOLINT(google-explicit-constructor)
   Value(const Value& other) noexcept : payload_{other.payload_}, meta_{other.meta_} {
     if (counted()) share();
   }
@@ -202,6 +203,20 @@ class Value {
   }
   static Words short_text(std::string_view text) noexcept;
 
+  // For SharedText, which is always a string, or null once it was moved from.
+  friend class SharedText;
+  std::string_view text() const noexcept {
+    if (place() <= kInline) return {reinterpret_cast<const char*>(this), place()};
+    return {place() == kStatic ? payload_.chars : heap_text(), stored_size()};
+  }
+  static Value empty_text() noexcept {
+    Value made;
+    made.meta_ = meta(Kind::kString);
+    return made;
+  }
+  static std::strong_ordering compare_texts(const Value& a, const Value& b) noexcept;
+  static uint64_t lead(const Value& text) noexcept;
+
   const Value& item(size_t index) const noexcept;
   const Value* find_short(Words key) const noexcept;
   const Value* find_long(std::string_view key) const noexcept;
@@ -269,9 +284,7 @@ struct Value::EditedArray {
 };
 
 inline std::string_view Value::as_string(std::string_view fallback) const noexcept {
-  if (!is_string()) return fallback;
-  if (place() <= kInline) return {reinterpret_cast<const char*>(this), place()};
-  return {place() == kStatic ? payload_.chars : heap_text(), stored_size()};
+  return is_string() ? text() : fallback;
 }
 
 inline size_t Value::size() const noexcept {

@@ -26,11 +26,14 @@ class NamedMap {
   struct Less {
     using is_transparent = void;
     using View = std::pair<std::string_view, std::string_view>;
-    static View view(const ObjectName& name) { return {name.ns, name.name}; }
-    static View view(const View& name) { return name; }
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return view(a) < view(b);
+    bool operator()(const ObjectName& a, const ObjectName& b) const { return a < b; }
+    bool operator()(const ObjectName& a, const View& b) const { return order(a, b) < 0; }
+    bool operator()(const View& a, const ObjectName& b) const { return order(b, a) > 0; }
+
+   private:
+    static std::strong_ordering order(const ObjectName& a, const View& b) {
+      const auto of_namespaces = a.ns <=> b.first;
+      return of_namespaces != 0 ? of_namespaces : a.name <=> b.second;
     }
   };
   using Sorted = std::map<ObjectName, Mapped, Less>;
