@@ -1,5 +1,6 @@
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -60,6 +61,34 @@ TEST(Sharing, AnUpdatedObjectSharesPartsWithWhatItWas) {
   EXPECT_TRUE(same(after, folded.changes[0].after)) << "what is reported is what is kept";
   EXPECT_EQ(to_json(before), text);
   EXPECT_FALSE(same(update["spec"]["template"], before["spec"]["template"])) << "an event stays as it is";
+}
+
+TEST(Sharing, AKeyHasItsTextsFromTheMetadataOfItsObject) {
+  const char* const kName = "a-name-of-more-than-14-bytes";
+  FoldHistory history = FoldHistory::with_namespace();
+  const auto expect_shared = [&](const Folded& folded, const State& state) {
+    const auto& [name, object] = *state.objects("deployments.apps").begin();
+    const auto text = object.value["metadata"]["name"].as_string();
+    EXPECT_EQ(text, kName);
+    EXPECT_EQ(static_cast<const void*>(name.name.view().data()), static_cast<const void*>(text.data()));
+    for (const Change& change : folded.changes) {
+      EXPECT_EQ(static_cast<const void*>(change.object.name.view().data()), static_cast<const void*>(text.data()));
+    }
+  };
+  expect_shared(history.put({ObjectCreated{key_of(kName), deployment(kName, "web:1")}}), history.state);
+  Value update = history.state.value_of(key_of(kName));
+  update.edit("spec").set("replicas", 3);
+  expect_shared(history.put({ObjectUpdated{key_of(kName), json(to_json(update))}}), history.state);
+
+  State restored;
+  std::vector<std::pair<ObjectKey, Object>> objects;
+  objects.emplace_back(key_of(kName), *history.state.find(key_of(kName)));
+  State::restore(StateMeta{}, std::move(objects), {}, restored);
+  expect_shared({}, restored);
+  // An object that says that it has another name keeps its key.
+  ObjectKey key = key_of(kName);
+  share_texts(key, json(R"({"metadata":{"name":"another-name-of-more-than-14-bytes","namespace":7}})"));
+  EXPECT_EQ(key, key_of(kName));
 }
 
 TEST(Sharing, TheWorksOfABindingSharePartsOfWhatTheirMembersReport) {
