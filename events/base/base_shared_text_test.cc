@@ -38,22 +38,41 @@ TEST(SharedText, CopiesAreTheSameBytes) {
   EXPECT_EQ(SharedText{kKnown}.view().data(), SharedText{std::string{kKnown}}.view().data());
 }
 
+// As in an object of a client that gives a number where a name belongs.
 TEST(SharedText, OfAValueThatIsNoStringIsEmpty) {
-  EXPECT_TRUE(SharedText::of(Value{}).empty());
-  EXPECT_TRUE(SharedText::of(Value{7}).empty());
-  EXPECT_TRUE(SharedText::of(Value{""}).empty());
-  EXPECT_EQ(SharedText::of(Value{""}), SharedText{});
+  Value edited = Value::array({1});
+  edited.push_back("text");
+  for (const Value& value :
+       {Value{}, Value{""}, Value{7}, Value{true}, Value{0.5}, edited, Value::object({{"name", "web"}})}) {
+    EXPECT_TRUE(SharedText::of(value).empty());
+    EXPECT_EQ(SharedText::of(value), SharedText{});
+    EXPECT_EQ(Value{SharedText::of(value)}, Value{""});
+  }
 }
 
 TEST(SharedText, IsOrderedAsItsBytesAre) {
-  const std::string texts[] = {"", "a", "a-longer-text-that-is-elsewhere", "b", kKnown, "deployments.apps2", kShort};
+  // Also texts that begin alike, are as long as fits inside, or have bytes that sort wrongly as signed or as padding.
+  const std::string texts[] = {"",
+                               "a",
+                               std::string{"a\0", 2},
+                               std::string{"a\0b", 3},
+                               "a\x7f",
+                               "a\xc3\xa9",
+                               "a-longer-text-that-is-elsewhere",
+                               "a-longer-text-that-is-here",
+                               "fourteen-bytes",
+                               "fifteen-bytes-x",
+                               "fourteen-bytes-x",
+                               kKnown,
+                               "deployments.apps2",
+                               kShort};
   for (const std::string& a : texts) {
     for (const std::string& b : texts) {
       EXPECT_EQ(SharedText{a} == SharedText{b}, a == b) << a << ' ' << b;
       EXPECT_EQ(SharedText{a} <=> SharedText{b}, a <=> b) << a << ' ' << b;
       EXPECT_EQ(SharedText{a} < b, a < b) << a << ' ' << b;
       EXPECT_EQ(SharedText{a} == std::string_view{b}, a == b) << a << ' ' << b;
-      EXPECT_EQ(SharedText{a} == b.c_str(), a == b) << a << ' ' << b;
+      EXPECT_EQ(SharedText{a} == b.c_str(), a == b.c_str()) << a << ' ' << b;
       EXPECT_EQ(SharedText{a} + b, a + b);
       EXPECT_EQ(a + SharedText{b}, a + b);
       EXPECT_EQ(SharedText{a} + SharedText{b}, a + b);

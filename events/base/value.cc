@@ -135,6 +135,8 @@ uint64_t Value::lead(const Value& text) noexcept {
   return __builtin_bswap64(load64(at));
 }
 
+/// The order of their bytes, of which it looks at eight at once. What was moved from is null, and its bytes mean
+/// nothing.
 std::strong_ordering Value::compare_texts(const Value& a, const Value& b) noexcept {
   if (!a.is_null() && !b.is_null()) {
     if (const auto order = lead(a) <=> lead(b); order != 0) return order;
@@ -142,12 +144,7 @@ std::strong_ordering Value::compare_texts(const Value& a, const Value& b) noexce
   return a.text() <=> b.text();
 }
 
-/// An order of keys that looks at eight bytes at once: the order of their bytes.
-bool Value::before(const Value& a, const Value& b) noexcept {
-  const uint64_t of_a = lead(a);
-  const uint64_t of_b = lead(b);
-  return of_a != of_b ? of_a < of_b : a.as_string() < b.as_string();
-}
+bool Value::before(const Value& a, const Value& b) noexcept { return compare_texts(a, b) < 0; }
 
 /// Sorts; of equal keys the last stays. Returns how many are left; what is behind them is null.
 size_t Value::sort_members(std::span<Member> members) {

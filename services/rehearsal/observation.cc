@@ -261,7 +261,7 @@ void RehearsalObservation::on_event(const Event& event, UtcMillis now) {
 void RehearsalObservation::on_cluster_event(const Event& event, UtcMillis now) {
   if (const auto* changed = std::get_if<ClusterConditionChanged>(&event)) {
     if (changed->type != "Ready") return;
-    const std::string& cluster = changed->cluster.name.str();
+    const std::string cluster = changed->cluster.name.str();
     if (changed->status == "True") return note(now, "ready", cluster, cluster + " is ready again");
     const std::string detail = " (" + changed->reason + ")";
     note(now, "not-ready", cluster, cluster + " is reported not ready" + detail, detail);

@@ -282,7 +282,7 @@ class Rehearsal {
   bool admits(const Role& role, const ObjectKey& key, const Change* cause) {
     if (role.name() == "collector") {
       if (key.ns.view().starts_with('@')) return admits_watch(key);
-      if (key.type.str() == type::kCluster) return scenario_.failing.contains(key.name.str());
+      if (key.type == type::kCluster) return scenario_.failing.contains(key.name.str());
     }
     // The time of cycles that change nothing, of every binding that may run where something fails.
     if (scheduler::ClusterCycles::is_key(key)) return false;

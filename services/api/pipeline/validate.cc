@@ -118,7 +118,7 @@ std::optional<Error> refuse_object(const Server& server, const RequestContext& c
   if (auto error = refuse_write(access, context.user, context.request, key, proposal.old, object, creation)) {
     return error;
   }
-  const std::string& type = key.type.str();
+  const std::string_view type = key.type;
   if (type == kCertificateRequests) {
     if (auto error = refuse_certificate(access, context.user, context.path.subresource, proposal.old, object)) {
       return error;

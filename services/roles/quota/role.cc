@@ -23,8 +23,7 @@ class QuotaRole final : public Role {
       on_start(state, wake);
     } else if (key.type == type::kResourceBinding && change.before["spec"] != change.after["spec"]) {
       const bool components = state.gates().multiple_pod_templates;
-      if (usage_of(change.before, components) != usage_of(change.after, components))
-        wake_all_in(state, key.ns.str(), wake);
+      if (usage_of(change.before, components) != usage_of(change.after, components)) wake_all_in(state, key.ns, wake);
     }
   }
 
@@ -37,7 +36,7 @@ class QuotaRole final : public Role {
   void reconcile(TaskPtr task) override { follow(quota::decide, task); }
 
  private:
-  static void wake_all_in(const State& state, const std::string& ns, std::vector<ObjectKey>& wake) {
+  static void wake_all_in(const State& state, std::string_view ns, std::vector<ObjectKey>& wake) {
     const auto& quotas = state.quotas();
     for (auto entry = quotas.lower_bound({ns, ""}); entry != quotas.end() && entry->first.ns == ns; ++entry) {
       wake.push_back({type::kFederatedResourceQuota, entry->first.ns, entry->first.name});

@@ -234,7 +234,7 @@ class SchedulerRole final : public Role {
     if (!change.removed() && !deleting(after)) return;
     for (const char* type : {type::kResourceBinding, type::kClusterResourceBinding}) {
       for (const auto& [name, object] : state.objects(type)) {
-        if (places_on(object.value, change.object.name.str())) wake.push_back({type, name.ns, name.name});
+        if (places_on(object.value, change.object.name)) wake.push_back({type, name.ns, name.name});
       }
     }
   }
