@@ -390,36 +390,34 @@ Value::Array& Value::edit_items() {
 
 void Value::share_with(const Value& other) {
   Value made;
-  share(other, true, made);
+  share(other, holders(Holders::kNone, 0), made);
   if (!made.is_null()) *this = std::move(made);
 }
 
-bool Value::share(const Value& other, bool writable, Value& made) {
+Value::Holders Value::holders(Holders above, uint32_t own) const noexcept {
+  if ((!is_array() && !is_object()) || payload_.counted == nullptr) return above;
+  if (payload_.counted->refs.load(std::memory_order_acquire) - own == 1) return above;
+  return above == Holders::kNone ? Holders::kEvent : Holders::kObject;
+}
+
+bool Value::share(const Value& other, Holders held, Value& made) {
   if (kind() != other.kind()) return false;
   if (words() == other.words()) return true;
   bool same = false;
-  switch (kind()) {
-    case Kind::kArray:
-      same = share_items(other, writable && payload_.counted != nullptr && sole(), made);
-      break;
-    case Kind::kObject:
-      same = share_members(other, writable && payload_.counted != nullptr && sole(), made);
-      break;
-    case Kind::kString:
-      same = place() > kInline && equal<Doubles::kByBits>(*this, other);
-      break;
-    case Kind::kNull:
-      return true;
-    case Kind::kBool:
-    case Kind::kInt:
-    case Kind::kDouble:
-      break;
+  if (is_string()) {
+    same = place() > kInline && equal<Doubles::kByBits>(*this, other);
+  } else if (is_array() || is_object()) {
+    if (held == Holders::kObject) return equal<Doubles::kByBits>(*this, other);
+    same = is_array() ? share_items(other, held, made) : share_members(other, held, made);
+  } else {
+    return is_null();
   }
   if (same) made = other;
   return same;
 }
 
-bool Value::share_items(const Value& other, bool writable, Value& made) {
+bool Value::share_items(const Value& other, Holders held, Value& made) {
+  const bool writable = held == Holders::kNone;
   const auto mine = items();
   const auto theirs = other.items();
   bool all = mine.size() == theirs.size();
@@ -427,7 +425,7 @@ bool Value::share_items(const Value& other, bool writable, Value& made) {
   for (size_t at = 0; at < std::min(mine.size(), theirs.size()); ++at) {
     auto& item = const_cast<Value&>(mine[at]);
     Value part;
-    all = item.share(theirs[at], writable, part) && all;
+    all = item.share(theirs[at], item.holders(held, copy.empty() ? 0 : 1), part) && all;
     if (part.is_null()) continue;
     if (!writable && copy.empty()) copy.assign(mine.begin(), mine.end());
     (writable ? item : copy[at]) = std::move(part);
@@ -436,7 +434,8 @@ bool Value::share_items(const Value& other, bool writable, Value& made) {
   return all;
 }
 
-bool Value::share_members(const Value& other, bool writable, Value& made) {
+bool Value::share_members(const Value& other, Holders held, Value& made) {
+  const bool writable = held == Holders::kNone;
   const auto mine = members();
   const auto theirs = other.members();
   bool all = mine.size() == theirs.size();
@@ -456,7 +455,7 @@ bool Value::share_members(const Value& other, bool writable, Value& made) {
     }
     const Member& like = theirs[next++];
     Value part;
-    all = member.value.share(like.value, writable, part) && all;
+    all = member.value.share(like.value, member.value.holders(held, copy.is_null() ? 0 : 1), part) && all;
     const bool other_key = member.key_text.words() != like.key_text.words();
     if (!other_key && part.is_null()) continue;
     if (!writable && copy.is_null()) {

@@ -29,7 +29,7 @@ bool same(const Value& one, const Value& other) {
   return !one.members().empty() && one.members().data() == other.members().data();
 }
 
-TEST(Sharing, ANewObjectSharesPartsWithItsNeighbour) {
+TEST(Sharing, ANewObjectSharesPartsWithTheOneWrittenLast) {
   FoldHistory history = FoldHistory::with_namespace();
   for (const char* name : {"b", "a", "c"}) {
     history.put({ObjectCreated{key_of(name), deployment(name, "web:" + std::string{name})}});
@@ -44,6 +44,56 @@ TEST(Sharing, ANewObjectSharesPartsWithItsNeighbour) {
   history.put({DeletionRequested{.object = key_of("b")}});
   EXPECT_TRUE(value_of("b").is_null());
   EXPECT_EQ(value_of("a")["spec"]["strategy"], json(R"({"rollingUpdate":{"maxSurge":"25%"}})"));
+}
+
+TEST(Sharing, WhatIsRemovedIsNotKeptForTheNextOne) {
+  FoldHistory history = FoldHistory::with_namespace();
+  history.put({ObjectCreated{key_of("a"), deployment("a", "web:1")}});
+  history.put({ObjectCreated{key_of("b"), deployment("b", "web:1")}});
+  history.put({DeletionRequested{.object = key_of("a")}});
+  EXPECT_EQ(history.state.latest("deployments.apps")["metadata"]["name"].str(), "b") << "another one was removed";
+  history.put({DeletionRequested{.object = key_of("b")}});
+  EXPECT_TRUE(history.state.latest("deployments.apps").is_null());
+}
+
+TEST(Sharing, AnUpdatedStatusSharesPartsWithTheOneWrittenLast) {
+  FoldHistory history = FoldHistory::with_namespace();
+  for (const char* name : {"a", "b"}) history.put({ObjectCreated{key_of(name), deployment(name, "web:1")}});
+  for (const char* name : {"a", "b"}) {
+    Value update = history.state.value_of(key_of(name));
+    const std::string replicas{name[0] == 'a' ? "1" : "2"};
+    update.set("status", json(R"({"replicas":)" + replicas +
+                              R"(,"conditions":[{"type":"Available","lastTransitionTime":"2026-01-01T00:00:10Z"}]})"));
+    ASSERT_FALSE(history.put({StatusUpdated{key_of(name), std::move(update)}}).refusal);
+  }
+  const Value& a = history.state.value_of(key_of("a"));
+  const Value& b = history.state.value_of(key_of("b"));
+  EXPECT_TRUE(same(a["status"]["conditions"][0], b["status"]["conditions"][0]));
+  EXPECT_EQ(a["status"]["replicas"], Value{1});
+  EXPECT_EQ(b["status"]["replicas"], Value{2});
+  EXPECT_EQ(a["metadata"]["name"].str(), "a");
+  EXPECT_EQ(b["metadata"]["name"].str(), "b");
+}
+
+TEST(Sharing, AManifestStaysSharedWithItsTemplate) {
+  FoldHistory history = FoldHistory::with_namespace();
+  history.put({ObjectCreated{{type::kNamespace, "", "karmada-es-m1"}, json(R"({"metadata":{}})")}});
+  history.put({ObjectCreated{key_of("b"), deployment("b", "web:1")}});
+  const auto render = [&](const char* name, const Value& spec) -> const Value& {
+    const Value manifest = Value::object({{"kind", "Deployment"}, {"spec", spec}});
+    Value work = json(R"({"metadata":{},"spec":{"workload":{}}})");
+    work.edit("metadata").set("name", name);
+    work.edit("spec").edit("workload").set("manifests", Value::array({manifest}));
+    const ObjectKey key{type::kWork, "karmada-es-m1", name};
+    EXPECT_FALSE(history.put({WorkRendered{.work = key, .value = std::move(work), .why = {}}}).refusal);
+    return history.state.value_of(key)["spec"]["workload"]["manifests"][0]["spec"];
+  };
+  const Value& of_template = history.state.value_of(key_of("b"))["spec"];
+  const Value& other = render("a", deployment("a", "web:2")["spec"]);
+  EXPECT_EQ(other["strategy"], of_template["strategy"]);
+  EXPECT_FALSE(same(other["strategy"], of_template["strategy"]));
+  EXPECT_TRUE(same(render("b", of_template), of_template))
+      << "a copy of it would share the strategy with the other Work";
 }
 
 TEST(Sharing, AnUpdatedObjectSharesPartsWithWhatItWas) {
@@ -93,8 +143,9 @@ TEST(Sharing, AKeyHasItsTextsFromTheMetadataOfItsObject) {
 
 TEST(Sharing, TheWorksOfABindingSharePartsOfWhatTheirMembersReport) {
   FoldHistory history;
-  const auto status_at = [](const char* time) {
-    return json(R"([{"health":"Healthy","identifier":{"kind":"Deployment","name":"web","ordinal":0},
+  const auto status_at = [](const char* time, const char* name) {
+    return json(R"([{"health":"Healthy","identifier":{"kind":"Deployment","ordinal":0,"name":")" + std::string{name} +
+                R"("},
       "status":{"readyReplicas":2,"conditions":[{"type":"Available","reason":"MinimumReplicasAvailable","lastTransitionTime":")" +
                 std::string{time} + R"("}]}}])");
   };
@@ -112,15 +163,15 @@ TEST(Sharing, TheWorksOfABindingSharePartsOfWhatTheirMembersReport) {
     return history.state.value_of(work_of(cluster))["status"]["manifestStatuses"][0];
   };
   int second = 10;
-  for (const char* cluster : {"m2", "m1", "m3"}) {
+  for (const char* cluster : {"m2", "m3", "m1"}) {
     const std::string time = "2026-01-01T00:00:" + std::to_string(second++) + "Z";
-    ASSERT_FALSE(history.put({WorkStatusObserved{work_of(cluster), status_at(time.c_str()), 1}}).refusal);
+    const char* name = std::string_view{cluster} == "m3" ? "other" : "web";
+    ASSERT_FALSE(history.put({WorkStatusObserved{work_of(cluster), status_at(time.c_str(), name), 1}}).refusal);
     EXPECT_EQ(reported(cluster)["status"]["conditions"][0]["lastTransitionTime"].str(), time);
   }
   EXPECT_TRUE(same(reported("m1")["identifier"], reported("m2")["identifier"]));
   EXPECT_EQ(reported("m1")["status"]["conditions"][0]["reason"].as_string().data(),
             reported("m2")["status"]["conditions"][0]["reason"].as_string().data());
-  EXPECT_FALSE(same(reported("m3")["identifier"], reported("m2")["identifier"])) << "it is of another binding";
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ bool many_decisions_read_hash(std::string_view type, const Value& object) {
          (is_binding(type) && !object["spec"]["workloadAffinityGroups"].is_null());
 }
 
+bool same_block(const Value& one, const Value& other) { return one.members().data() == other.members().data(); }
+
 /// What an update may not take away: identity, and a deletion that has begun.
 void keep_identity(const Value& before, Value& after, bool deletion_moved) {
   constexpr std::array<std::string_view, 6> kKept = {"uid",        "creationTimestamp",          "resourceVersion",
@@ -61,7 +63,7 @@ void keep_identity(const Value& before, Value& after, bool deletion_moved) {
   constexpr size_t kOfDeletion = 4;  // where the last two begin: the fold itself sets them
   const Value& old_metadata = before["metadata"];
   // Most writes of a status share the metadata with what was there.
-  if (old_metadata.members().data() == after["metadata"].members().data()) return;
+  if (same_block(old_metadata, after["metadata"])) return;
   for (size_t at = 0; at < kKept.size(); ++at) {
     const std::string_view field = kKept[at];
     const Value& old_value = old_metadata[field];
@@ -75,6 +77,14 @@ void keep_identity(const Value& before, Value& after, bool deletion_moved) {
       after.edit("metadata").set(field, old_value);
     }
   }
+}
+
+/// What is reported of many objects in the same second is alike, times included.
+void share_parts(Value& after, const Value& before, const Value& latest) {
+  after.share_with(before);
+  const Value& status = after["status"];
+  if (status.size() == 0 || same_block(status, before["status"]) || same_block(before, latest)) return;
+  after.edit("status").share_with(latest["status"]);
 }
 
 }  // namespace
@@ -170,9 +180,9 @@ std::vector<Change> Staged::commit(State& state) {
         metadata.set("uid", std::move(uid));
       }
       if (metadata["creationTimestamp"].is_empty()) metadata.set("creationTimestamp", rfc3339(time_));
-      if (shares_parts()) state.share_with_neighbour(staged.key, after);
+      if (shares_parts()) after.share_with(state.latest(staged.key.type));
     } else if (!after.is_null()) {
-      if (shares_parts()) after.share_with(before);
+      if (shares_parts()) share_parts(after, before, state.latest(staged.key.type));
       keep_identity(before, after, staged.deletion_moved);
       const bool deletion_began = deleting(after) && !deleting(before);
       if (!before["metadata"]["generation"].is_null() && (deletion_began || counts(staged))) {

@@ -14,9 +14,9 @@ const Value kNull;
 }  // namespace
 
 const Object* ObjectStore::find(const ObjectKey& key) const {
-  const auto type = objects_.find(key.type);
-  if (type == objects_.end()) return nullptr;
-  const auto* node = type->second.find(key.ns, key.name);
+  const auto type = types_.find(key.type);
+  if (type == types_.end()) return nullptr;
+  const auto* node = type->second.objects.find(key.ns, key.name);
   return node == nullptr ? nullptr : &node->second;
 }
 
@@ -31,8 +31,8 @@ Revision ObjectStore::revision_of(const ObjectKey& key) const {
 }
 
 const ObjectStore::Objects& ObjectStore::objects(std::string_view type) const {
-  const auto found = objects_.find(type);
-  return found == objects_.end() ? kNoObjects : found->second.sorted();
+  const auto found = types_.find(type);
+  return found == types_.end() ? kNoObjects : found->second.objects.sorted();
 }
 
 std::ranges::subrange<ObjectStore::Objects::const_iterator> ObjectStore::objects(std::string_view type,
@@ -44,40 +44,41 @@ std::ranges::subrange<ObjectStore::Objects::const_iterator> ObjectStore::objects
   return {first, last};
 }
 
-void ObjectStore::share_with_neighbour(const ObjectKey& key, Value& value) const {
-  const Objects& all = objects(key.type);
-  const auto behind = all.lower_bound(NamedMap<Object>::Less::View{key.ns, key.name});
-  if (behind != all.begin()) return value.share_with(std::prev(behind)->second.value);
-  if (behind != all.end()) value.share_with(behind->second.value);
+const Value& ObjectStore::latest(std::string_view type) const {
+  const auto found = types_.find(type);
+  return found == types_.end() ? kNull : found->second.latest;
 }
 
 std::vector<std::string> ObjectStore::types() const {
   std::vector<std::string> names;
-  names.reserve(objects_.size());
-  for (const auto& [type, objects] : objects_) names.push_back(type);
+  names.reserve(types_.size());
+  for (const auto& [type, of_type] : types_) names.push_back(type);
   return names;
 }
 
 size_t ObjectStore::object_count() const {
   size_t count = 0;
-  for (const auto& [type, objects] : objects_) count += objects.sorted().size();
+  for (const auto& [type, of_type] : types_) count += of_type.objects.sorted().size();
   return count;
 }
 
 Object ObjectStore::exchange(const ObjectKey& key, Object object) {
   SHIPLOG_CHECK(!object.value.is_null(), "a stored object has a value");
-  auto type = objects_.find(key.type);
-  if (type == objects_.end()) type = objects_.try_emplace(key.type.str()).first;
-  return std::exchange(type->second.find_or_make(key.ns, key.name)->second, std::move(object));
+  auto type = types_.find(key.type);
+  if (type == types_.end()) type = types_.try_emplace(key.type.str()).first;
+  type->second.latest = object.value;
+  return std::exchange(type->second.objects.find_or_make(key.ns, key.name)->second, std::move(object));
 }
 
 Object ObjectStore::take(const ObjectKey& key) {
-  const auto type = objects_.find(key.type);
-  SHIPLOG_CHECK(type != objects_.end(), "an object that is erased exists");
-  auto* const node = type->second.find(key.ns, key.name);
+  const auto type = types_.find(key.type);
+  SHIPLOG_CHECK(type != types_.end(), "an object that is erased exists");
+  OfType& of_type = type->second;
+  auto* const node = of_type.objects.find(key.ns, key.name);
   SHIPLOG_CHECK(node != nullptr, "an object that is erased exists");
   Object object = std::move(node->second);
-  type->second.erase(node);
+  of_type.objects.erase(node);
+  if (of_type.latest.members().data() == object.value.members().data()) of_type.latest = Value{};
   return object;
 }
 

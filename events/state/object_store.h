@@ -31,9 +31,9 @@ class ObjectStore {
   const Objects& objects(std::string_view type) const;
   /// Those of one namespace.
   std::ranges::subrange<Objects::const_iterator> objects(std::string_view type, std::string_view ns) const;
-  /// Shares parts of a new object with the one of its type whose name is next to its name: it is often of the same
-  /// origin, and alike. The JSON stays.
-  void share_with_neighbour(const ObjectKey& key, Value& value) const;
+  /// The object of the type that was written last, or null: the next one is often of the same origin, or is changed for
+  /// the same reason in the same second, and is alike.
+  const Value& latest(std::string_view type) const;
   /// Types that have ever had an object, sorted.
   std::vector<std::string> types() const;
   size_t object_count() const;
@@ -54,7 +54,11 @@ class ObjectStore {
   Object take(const ObjectKey& key);
 
  private:
-  std::map<std::string, NamedMap<Object>, std::less<>> objects_;
+  struct OfType {
+    NamedMap<Object> objects;
+    Value latest;  // null once it is removed: no text stays longer than the object that has it
+  };
+  std::map<std::string, OfType, std::less<>> types_;
 };
 
 }  // namespace shiplog
