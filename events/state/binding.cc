@@ -48,7 +48,8 @@ Binding binding_from(const ObjectKey& key, const Value& object) {
   Binding binding;
   binding.key = key;
   binding.uid = uid_of(object);
-  binding.permanent_id = label_of(object, binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId);
+  const char* const id_label = binding.cluster_scoped() ? label::kClusterBindingId : label::kBindingId;
+  binding.permanent_id = SharedText::of(object["metadata"]["labels"][id_label]);
   binding.generation = meta["generation"].as_int();
   binding.deleting = deleting(object);
   binding.claimed = !label_of(object, label::kPolicyId).empty() || !label_of(object, label::kClusterPolicyId).empty() ||

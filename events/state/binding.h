@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/base/ids.h"
+#include "events/base/shared_text.h"
 #include "events/base/value.h"
 #include "events/scheduling.h"
 #include "events/state/object.h"
@@ -28,7 +29,7 @@ struct Component {
 struct Binding {
   ObjectKey key;
   std::string uid;
-  std::string permanent_id;  ///< label resourcebinding… or clusterresourcebinding.karmada.io/permanent-id
+  SharedText permanent_id;  ///< label resourcebinding… or clusterresourcebinding.karmada.io/permanent-id
   int64_t generation = 0;
   bool deleting = false;
   bool claimed =

@@ -18,20 +18,20 @@ inline constexpr const char* kClusterPolicyName = "clusterpropagationpolicy.karm
 /// The policy in the claim marks of an object (D-18: every mark must exist; a PropagationPolicy has precedence).
 struct Claim {
   State::Name policy;
-  std::string permanent_id;
+  SharedText permanent_id;
 };
 
 inline std::optional<Claim> claim_of(const Value& object) {
-  const auto ns = annotation_of(object, annotation::kPolicyNamespace);
-  const auto name = annotation_of(object, annotation::kPolicyName);
-  const auto id = label_of(object, label::kPolicyId);
-  if (!ns.empty() && !name.empty() && !id.empty()) {
-    return Claim{{std::string{ns}, std::string{name}}, std::string{id}};
-  }
-  const auto cluster_name = annotation_of(object, annotation::kClusterPolicyName);
-  const auto cluster_id = label_of(object, label::kClusterPolicyId);
-  if (cluster_name.empty() || cluster_id.empty()) return std::nullopt;
-  return Claim{{"", std::string{cluster_name}}, std::string{cluster_id}};
+  const Value& labels = object["metadata"]["labels"];
+  const Value& annotations = object["metadata"]["annotations"];
+  Claim claim{
+      {SharedText::of(annotations[annotation::kPolicyNamespace]), SharedText::of(annotations[annotation::kPolicyName])},
+      SharedText::of(labels[label::kPolicyId])};
+  if (!claim.policy.ns.empty() && !claim.policy.name.empty() && !claim.permanent_id.empty()) return claim;
+  claim = {{"", SharedText::of(annotations[annotation::kClusterPolicyName])},
+           SharedText::of(labels[label::kClusterPolicyId])};
+  if (claim.policy.name.empty() || claim.permanent_id.empty()) return std::nullopt;
+  return claim;
 }
 
 }  // namespace shiplog

@@ -19,7 +19,8 @@ bool OverridePolicy::selects_by_cluster_fields() const {
 
 OverridePolicy override_policy_from(const Value& object) {
   const Value& spec = object["spec"];
-  OverridePolicy policy{object["metadata"]["namespace"].str(), object["metadata"]["name"].str(), {}, {}};
+  const Value& metadata = object["metadata"];
+  OverridePolicy policy{SharedText::of(metadata["namespace"]), SharedText::of(metadata["name"]), {}, {}};
   policy.selectors = resource_selectors_from(spec["resourceSelectors"], policy.ns);
   for (const Value& rule : spec["overrideRules"].items()) {
     policy.rules.push_back(rule_from(rule["targetCluster"], rule["overriders"]));

@@ -20,7 +20,7 @@ struct OverrideRule {
 
 /// OverridePolicy (ns not empty) or ClusterOverridePolicy.
 struct OverridePolicy {
-  std::string ns, name;
+  SharedText ns, name;
   std::vector<ResourceSelector> selectors;  ///< none: everything (an OverridePolicy: in its namespace)
   std::vector<OverrideRule> rules;
 

@@ -72,11 +72,11 @@ LabelSelector label_selector_from(const Value& selector) {
   return result;
 }
 
-std::vector<ResourceSelector> resource_selectors_from(const Value& list, const std::string& policy_ns) {
+std::vector<ResourceSelector> resource_selectors_from(const Value& list, const SharedText& policy_ns) {
   std::vector<ResourceSelector> selectors;
   for (const Value& item : list.items()) {
-    ResourceSelector selector{item["apiVersion"].str(), item["kind"].str(), item["namespace"].str(), item["name"].str(),
-                              std::nullopt};
+    ResourceSelector selector{SharedText::of(item["apiVersion"]), SharedText::of(item["kind"]),
+                              SharedText::of(item["namespace"]), SharedText::of(item["name"]), std::nullopt};
     // The API fills this in, an older object may lack it.
     if (!policy_ns.empty() && selector.ns.empty()) selector.ns = policy_ns;
     if (item["labelSelector"].is_object()) selector.labels = label_selector_from(item["labelSelector"]);
@@ -89,10 +89,10 @@ Policy policy_from(const Value& object) {
   const Value& meta = object["metadata"];
   const Value& spec = object["spec"];
   Policy policy;
-  policy.ns = meta["namespace"].str();
-  policy.name = meta["name"].str();
-  policy.uid = uid_of(object);
-  policy.permanent_id = label_of(object, policy_id_label(policy.cluster_scoped()));
+  policy.ns = SharedText::of(meta["namespace"]);
+  policy.name = SharedText::of(meta["name"]);
+  policy.uid = SharedText::of(meta["uid"]);
+  policy.permanent_id = SharedText::of(meta["labels"][policy_id_label(policy.cluster_scoped())]);
   policy.generation = meta["generation"].as_int();
   policy.priority = static_cast<int32_t>(spec["priority"].as_int());
   policy.spec = spec;

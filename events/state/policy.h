@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "events/base/shared_text.h"
 #include "events/base/value.h"
 
 namespace shiplog {
@@ -32,14 +33,14 @@ LabelSelector label_selector_from(const Value& selector);
 
 /// One of spec.resourceSelectors.
 struct ResourceSelector {
-  std::string api_version, kind, ns, name;
+  SharedText api_version, kind, ns, name;
   std::optional<LabelSelector> labels;
   bool operator==(const ResourceSelector&) const = default;
 };
 
 /// PropagationPolicy (ns not empty) or ClusterPropagationPolicy.
 struct Policy {
-  std::string ns, name, uid, permanent_id;
+  SharedText ns, name, uid, permanent_id;
   int64_t generation = 0;
   int32_t priority = 0;
   std::vector<ResourceSelector> selectors;
@@ -52,7 +53,7 @@ struct Policy {
 
 Policy policy_from(const Value& object);
 /// A list of them. Those of a policy with a namespace reach that namespace only.
-std::vector<ResourceSelector> resource_selectors_from(const Value& list, const std::string& policy_ns);
+std::vector<ResourceSelector> resource_selectors_from(const Value& list, const SharedText& policy_ns);
 
 /// The strongest way in which a policy selects an object (D-8 to D-10).
 enum class SelectorMatch { kNone = 0, kAll = 1, kLabels = 2, kName = 3 };

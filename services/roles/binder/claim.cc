@@ -124,7 +124,7 @@ void strip_claim(Value& object) {
 
 void erase_annotation(Value& object, const char* key) { erase_from(object, "annotations", key); }
 
-std::string described(const Policy& policy) { return propagation_policy_text(policy.ns, policy.name); }
+std::string described(const Policy& policy) { return propagation_policy_text(policy.ns.str(), policy.name.str()); }
 
 std::string objection(const State& state, const Policy& policy, const ObjectKey& key, const Value& object) {
   const ObjectKey of_policy{policy.cluster_scoped() ? type::kClusterPropagationPolicy : type::kPropagationPolicy,
@@ -156,7 +156,7 @@ PolicyCandidate preemptor(const State& state, const ObjectKey& key, const Value&
 }
 
 PolicyPreempted preemption(const Policy& by, const Policy& holder) {
-  return {by.ns, by.name, by.priority, holder.ns, holder.name, holder.priority};
+  return {by.ns.str(), by.name.str(), by.priority, holder.ns.str(), holder.name.str(), holder.priority};
 }
 
 }  // namespace shiplog::binder

@@ -85,7 +85,7 @@ std::vector<Fact> forbidden_policies(const Considered& considered, size_t most) 
   std::vector<Fact> steps;
   for (const auto& [policy, why_not] : considered.objections) {
     if (steps.size() == most) break;
-    steps.emplace_back(PolicyForbidden{policy->ns, policy->name, why_not});
+    steps.emplace_back(PolicyForbidden{policy->ns.str(), policy->name.str(), why_not});
   }
   return steps;
 }
@@ -108,8 +108,8 @@ std::vector<Fact> how_chosen_from(const Considered& considered, const PolicyCand
   steps.emplace_back(PoliciesCompared{static_cast<int64_t>(candidates.size())});
   for (size_t place = 0; place < std::min(kMostNamed, candidates.size()); ++place) {
     const PolicyCandidate& each = candidates[place];
-    steps.emplace_back(PolicyCompared{each.policy->ns, each.policy->name, each.policy->priority, match_of(each.match),
-                                      rank_of(each, chosen)});
+    steps.emplace_back(PolicyCompared{each.policy->ns.str(), each.policy->name.str(), each.policy->priority,
+                                      match_of(each.match), rank_of(each, chosen)});
   }
   if (candidates.size() > kMostNamed) {
     steps.emplace_back(PoliciesOmitted{static_cast<int64_t>(candidates.size() - kMostNamed)});
@@ -185,7 +185,7 @@ Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object
   DecisionBuilder decision;
   Value claimed = claimed_by_policy(object.value, policy);
   Explanation why;
-  why.summary = PolicySelected{to_string(key), policy.ns, policy.name, match_of(chosen.match)};
+  why.summary = PolicySelected{to_string(key), policy.ns.str(), policy.name.str(), match_of(chosen.match)};
   why.steps = std::move(how_chosen);
   SHIPLOG_TRY(Value made, make_binding(state, binding, existing, claimed, policy, now, why));
   SHIPLOG_CHECK(binds(made, claimed), "a binding refers to the template that it is made for");

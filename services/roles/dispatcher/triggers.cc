@@ -16,7 +16,7 @@ void wake_if_there(const State& state, ObjectKey key, std::vector<ObjectKey>& wa
   if (state.find(key) != nullptr) wake.push_back(std::move(key));
 }
 
-void wake_type(const State& state, const char* type, const std::string& ns, std::vector<ObjectKey>& wake) {
+void wake_type(const State& state, const char* type, std::string_view ns, std::vector<ObjectKey>& wake) {
   const auto add = [&](const State::Name& name) { wake.push_back({type, name.ns, name.name}); };
   if (ns.empty()) {
     for (const auto& [name, object] : state.objects(type)) add(name);
@@ -26,7 +26,7 @@ void wake_type(const State& state, const char* type, const std::string& ns, std:
 }
 
 /// What renders a template: its binding; a Namespace does so itself (B-27).
-void wake_renderer(const State& state, const Value& object, const std::string& kind, const State::Name& name,
+void wake_renderer(const State& state, const Value& object, std::string_view kind, const State::Name& name,
                    std::vector<ObjectKey>& wake) {
   if (object["apiVersion"].as_string() == "v1" && kind == "Namespace") {
     wake.push_back({type::kNamespace, "", name.name});
@@ -45,7 +45,7 @@ void wake_selected(const State& state, const ResourceSelector& selector, std::ve
   };
   const std::string type = served->type();
   if (!selector.name.empty() && (!selector.ns.empty() || !served->namespaced)) {
-    const State::Name name{served->namespaced ? selector.ns : "", selector.name};
+    const State::Name name{served->namespaced ? selector.ns : SharedText{}, selector.name};
     const Object* object = state.find({type, name.ns, name.name});
     if (object != nullptr) look(name, *object);
   } else if (!selector.ns.empty()) {

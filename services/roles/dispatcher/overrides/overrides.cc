@@ -32,12 +32,13 @@ Result<void> apply_rules(const std::vector<ApplicableRule>& rules, const Value& 
     auto changed = permitted(object, apply_overriders(result.manifest, overriders));
     const auto number = static_cast<int64_t>(rule.number);
     if (!changed) {
-      failure = OverrideFailed{rule.policy->ns, rule.policy->name, cluster.name, number, changed.error().message};
+      failure =
+          OverrideFailed{rule.policy->ns.str(), rule.policy->name.str(), cluster.name, number, changed.error().message};
       return Error{changed.error().code, text_of(failure)};
     }
     const bool secret = result.manifest["kind"].as_string() == "Secret";
     const std::vector<std::string> changes = changes_between(result.manifest, changed.value(), secret);
-    OverrideApplied step{rule.policy->ns, rule.policy->name, number, ""};
+    OverrideApplied step{rule.policy->ns.str(), rule.policy->name.str(), number, ""};
     if (changes.empty()) result.steps.emplace_back(step);
     for (const std::string& change : changes) {
       step.change = change;
