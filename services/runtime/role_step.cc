@@ -1,13 +1,35 @@
 #include "services/runtime/role_step.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "events/base/check.h"
 #include "services/runtime/log.h"
 
 namespace shiplog {
+
+std::string event_names(const std::vector<Event>& events) {
+  std::vector<std::pair<std::string_view, size_t>> counts;
+  for (const Event& event : events) {
+    const std::string_view name = name_of(event);
+    const auto known = std::ranges::find(counts, name, &std::pair<std::string_view, size_t>::first);
+    if (known == counts.end()) {
+      counts.emplace_back(name, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::string names;
+  for (const auto& [name, count] : counts) {
+    if (!names.empty()) names += ',';
+    names += name;
+    if (count > 1) names.append("(").append(std::to_string(count)).append(")");
+  }
+  return names;
+}
 
 const TraceContext& Roles::Step::trace() {
   if (trace_.id.empty()) trace_ = new_trace(*roles_.options_.random);
@@ -87,20 +109,19 @@ void Roles::Step::append(const char* verb, Decision decision, Appended then) {
   entry.fold_version = state().fold_version();
   entry.expects = std::move(decision.expects);
   entry.events = std::move(decision.events);
-  std::string names;
-  for (const Event& event : entry.events) names += (names.empty() ? "" : ",") + std::string{shiplog::name_of(event)};
-  roles_.options_.replica->append(
-      std::move(entry), [self = shared_from_this(), names, decided, then = std::move(then)](Result<Outcome> outcome) {
-        if (self->is_void()) return;
-        if (!outcome) return then(outcome.error());
-        if (outcome.value().refusal) {
-          return then(Error{outcome.value().refusal->code, outcome.value().refusal->reason});
-        }
-        log::info(self->role_.name() + (decided ? ".decided" : ".observed"),
-                  {log::kv("key", to_string(self->taken_.key)), log::kv("events", names),
-                   log::kv("revision", outcome.value().revision.value), log::kv("trace_id", self->trace().id)});
-        then(outcome.value().revision);
-      });
+  std::string names = event_names(entry.events);
+  roles_.options_.replica->append(std::move(entry), [self = shared_from_this(), names = std::move(names), decided,
+                                                     then = std::move(then)](Result<Outcome> outcome) {
+    if (self->is_void()) return;
+    if (!outcome) return then(outcome.error());
+    if (outcome.value().refusal) {
+      return then(Error{outcome.value().refusal->code, outcome.value().refusal->reason});
+    }
+    log::info(self->role_.name() + (decided ? ".decided" : ".observed"),
+              {log::kv("key", to_string(self->taken_.key)), log::kv("events", names),
+               log::kv("revision", outcome.value().revision.value), log::kv("trace_id", self->trace().id)});
+    then(outcome.value().revision);
+  });
 }
 
 }  // namespace shiplog

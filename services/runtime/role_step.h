@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "events/event.h"
 #include "services/runtime/queue.h"
 #include "services/runtime/role.h"
 #include "services/runtime/role_meters.h"
@@ -13,6 +16,10 @@
 #include "services/runtime/trace.h"
 
 namespace shiplog {
+
+/// The names of the events, each once and in their order, with its number where there are several:
+/// "WorkApplied,WorkStatusObserved(64)".
+std::string event_names(const std::vector<Event>& events);
 
 /// One step of one key; outlives the tenure it began in, but is void then.
 class Roles::Step final : public Task, public std::enable_shared_from_this<Roles::Step> {
