@@ -281,7 +281,7 @@ TEST(ValueSharing, SharesWhatIsEqualAndChangesNothing) {
     if (round % 2 == 0) {
       ASSERT_EQ(to_json(copy), of_value);
     }
-    // With two other holders, one of the whole and one of the part, the part stays.
+    // Where the whole is shared with one value and the part with another one, the part stays.
     const size_t from = round % 6 == 0 && of_value != of_other ? 1 : 0;
     for (size_t at = from; at < value.size(); ++at) {
       ASSERT_TRUE(shares_all(value[at], other[at])) << of_value << " and " << of_other;
@@ -295,7 +295,7 @@ TEST(ValueSharing, SharesWhatIsEqualAndChangesNothing) {
 
 // A manifest is rendered from a template: a copy of its spec, made to share a list of ports with another manifest,
 // would take memory of its own, and the template would keep the list.
-TEST(ValueSharing, WhatIsSharedBeyondTheRootStays) {
+TEST(ValueSharing, APartThatAnotherObjectHasIsNotCopied) {
   const Value ports = parse_json(R"([{"containerPort":8080}])").value();
   const Value source = Value::object({{"spec", Value::object({{"image", "a"}, {"ports", ports}})}});
   const Value other =
@@ -305,7 +305,7 @@ TEST(ValueSharing, WhatIsSharedBeyondTheRootStays) {
   value.share_with(other);
   EXPECT_EQ(value, event);
   EXPECT_EQ(value["spec"].members().data(), source["spec"].members().data());
-  EXPECT_EQ(value["labels"].members().data(), other["labels"].members().data()) << "what only the event has is let go";
+  EXPECT_EQ(value["labels"].members().data(), other["labels"].members().data()) << "only the event has it, too";
 }
 
 TEST(ValueSharing, ThatOfAValueAloneIsInPlace) {

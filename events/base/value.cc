@@ -390,25 +390,25 @@ Value::Array& Value::edit_items() {
 
 void Value::share_with(const Value& other) {
   Value made;
-  share(other, holders(Holders::kNone, 0), made);
+  share(other, shared_on_path(SharedOnPath::kNone, 0), made);
   if (!made.is_null()) *this = std::move(made);
 }
 
-Value::Holders Value::holders(Holders above, uint32_t own) const noexcept {
+Value::SharedOnPath Value::shared_on_path(SharedOnPath above, uint32_t own) const noexcept {
   if ((!is_array() && !is_object()) || payload_.counted == nullptr) return above;
   if (payload_.counted->refs.load(std::memory_order_acquire) - own == 1) return above;
-  return above == Holders::kNone ? Holders::kEvent : Holders::kObject;
+  return above == SharedOnPath::kNone ? SharedOnPath::kOne : SharedOnPath::kMore;
 }
 
-bool Value::share(const Value& other, Holders held, Value& made) {
+bool Value::share(const Value& other, SharedOnPath shared, Value& made) {
   if (kind() != other.kind()) return false;
   if (words() == other.words()) return true;
   bool same = false;
   if (is_string()) {
     same = place() > kInline && equal<Doubles::kByBits>(*this, other);
   } else if (is_array() || is_object()) {
-    if (held == Holders::kObject) return equal<Doubles::kByBits>(*this, other);
-    same = is_array() ? share_items(other, held, made) : share_members(other, held, made);
+    if (shared == SharedOnPath::kMore) return equal<Doubles::kByBits>(*this, other);
+    same = is_array() ? share_items(other, shared, made) : share_members(other, shared, made);
   } else {
     return is_null();
   }
@@ -416,8 +416,8 @@ bool Value::share(const Value& other, Holders held, Value& made) {
   return same;
 }
 
-bool Value::share_items(const Value& other, Holders held, Value& made) {
-  const bool writable = held == Holders::kNone;
+bool Value::share_items(const Value& other, SharedOnPath shared, Value& made) {
+  const bool writable = shared == SharedOnPath::kNone;
   const auto mine = items();
   const auto theirs = other.items();
   bool all = mine.size() == theirs.size();
@@ -425,7 +425,7 @@ bool Value::share_items(const Value& other, Holders held, Value& made) {
   for (size_t at = 0; at < std::min(mine.size(), theirs.size()); ++at) {
     auto& item = const_cast<Value&>(mine[at]);
     Value part;
-    all = item.share(theirs[at], item.holders(held, copy.empty() ? 0 : 1), part) && all;
+    all = item.share(theirs[at], item.shared_on_path(shared, copy.empty() ? 0 : 1), part) && all;
     if (part.is_null()) continue;
     if (!writable && copy.empty()) copy.assign(mine.begin(), mine.end());
     (writable ? item : copy[at]) = std::move(part);
@@ -434,8 +434,8 @@ bool Value::share_items(const Value& other, Holders held, Value& made) {
   return all;
 }
 
-bool Value::share_members(const Value& other, Holders held, Value& made) {
-  const bool writable = held == Holders::kNone;
+bool Value::share_members(const Value& other, SharedOnPath shared, Value& made) {
+  const bool writable = shared == SharedOnPath::kNone;
   const auto mine = members();
   const auto theirs = other.members();
   bool all = mine.size() == theirs.size();
@@ -455,7 +455,7 @@ bool Value::share_members(const Value& other, Holders held, Value& made) {
     }
     const Member& like = theirs[next++];
     Value part;
-    all = member.value.share(like.value, member.value.holders(held, copy.is_null() ? 0 : 1), part) && all;
+    all = member.value.share(like.value, member.value.shared_on_path(shared, copy.is_null() ? 0 : 1), part) && all;
     const bool other_key = member.key_text.words() != like.key_text.words();
     if (!other_key && part.is_null()) continue;
     if (!writable && copy.is_null()) {

@@ -150,9 +150,10 @@ class Value {
   void push_back(Value value) { edit_items().push_back(std::move(value)); }
 
   /// Takes from `other` each part that has the same JSON there, at the same place: such parts are in memory once. The
-  /// JSON of this stays. Inside of what another value has, too, a part is replaced in a copy. That is done for what is
-  /// shared with the event that is being applied, which ends soon, and not for what is shared inside of that: the other
-  /// object keeps its part, so the copy would only take memory.
+  /// JSON of this stays. In an array or object that is shared with another value, a part is replaced in a copy of that
+  /// array or object. Copies are made of the first shared one on the path from the root and of what is only in it: the
+  /// event that is being applied shares that one, and is freed soon. Nothing below a second shared one is replaced: the
+  /// other value would keep the part, and the copy would only take memory.
   void share_with(const Value& other);
 
   /// Deep equality. 1 and 1.0 differ.
@@ -228,16 +229,15 @@ class Value {
   enum class Doubles : uint8_t { kByValue, kByBits };  // which of 0.0 and -0.0, or two NaNs, are equal
   template <Doubles>
   static bool equal(const Value& a, const Value& b) noexcept;
-  /// Who else has an array or object, or what contains it: nobody; the event that brings it, and its sender, if that is
-  /// the first on the way from the root that is shared; after that, another object. `own`: references that do not
-  /// count.
-  enum class Holders : uint8_t { kNone, kEvent, kObject };
-  Holders holders(Holders above, uint32_t own) const noexcept;
+  /// How many arrays and objects are shared with other values on the path from the root to a value, itself included.
+  enum class SharedOnPath : uint8_t { kNone, kOne, kMore };
+  /// `above`: of what contains this. `own`: references to this that the caller itself has made.
+  SharedOnPath shared_on_path(SharedOnPath above, uint32_t own) const noexcept;
   /// Whether this equals `other`. `made`: what the caller is to replace this by; null: nothing, as it was shared
-  /// before, was changed in place, or has nothing in common. `held`: by whom else, this.
-  bool share(const Value& other, Holders held, Value& made);
-  bool share_items(const Value& other, Holders held, Value& made);
-  bool share_members(const Value& other, Holders held, Value& made);
+  /// before, was changed in place, or has nothing in common. `shared`: shared_on_path() of this.
+  bool share(const Value& other, SharedOnPath shared, Value& made);
+  bool share_items(const Value& other, SharedOnPath shared, Value& made);
+  bool share_members(const Value& other, SharedOnPath shared, Value& made);
 
   // Whether the content is elsewhere, behind a counter. Values are moved by the hundred for each entry: these are
   // inline.

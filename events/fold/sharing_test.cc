@@ -46,7 +46,7 @@ TEST(Sharing, ANewObjectSharesPartsWithTheOneWrittenLast) {
   EXPECT_EQ(value_of("a")["spec"]["strategy"], json(R"({"rollingUpdate":{"maxSurge":"25%"}})"));
 }
 
-TEST(Sharing, WhatIsRemovedIsNotKeptForTheNextOne) {
+TEST(Sharing, ARemovedObjectIsNotKeptAsTheLatest) {
   FoldHistory history = FoldHistory::with_namespace();
   history.put({ObjectCreated{key_of("a"), deployment("a", "web:1")}});
   history.put({ObjectCreated{key_of("b"), deployment("b", "web:1")}});
