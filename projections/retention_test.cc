@@ -186,6 +186,33 @@ TEST(ProjectionMigration, AFileOfAnotherSchemaIsTakenOver) {
   EXPECT_TRUE(state.seen(fleet.journal().back().second.id));
 }
 
+TEST(ProjectionMigration, RolloutHistoriesThatWereKeptByNameAreKeptByNumber) {
+  TestFleet fleet;
+  const ObjectKey web{"deployments.apps", "default", "web"}, gone{"deployments.apps", "default", "gone"};
+  const auto deployment = [](const ObjectKey& key, const std::string& image) {
+    Value object = object_value(key);
+    object.set("spec", Value::object({{"template", Value::object({{"image", image}})}}));
+    return object;
+  };
+  fleet.write({ObjectCreated{gone, deployment(gone, "a")}});
+  fleet.write({ObjectCreated{web, deployment(web, "a")}});
+  for (const char* image : {"b", "c", "a"}) fleet.write({ObjectUpdated{web, deployment(web, image)}});
+  fleet.remove(gone);
+  const std::string old = fleet.folder.file("old.db"), path = fleet.folder.file("p.db");
+  must(fleet.projections().snapshot(old));
+  EXPECT_EQ(count(old, "template_revision"), 3);
+  must(must(store::open_writer(old))
+           ->execute("CREATE TABLE former (type INTEGER NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL, number INTEGER "
+                     "NOT NULL, generation INTEGER NOT NULL, created TEXT NOT NULL, hash TEXT NOT NULL, template TEXT "
+                     "NOT NULL, annotations TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (type, ns, name, number)) "
+                     "WITHOUT ROWID; INSERT INTO former SELECT o.type, o.ns, o.name, number, generation, created, "
+                     "hash, template, annotations, 0 FROM template_revision r JOIN object o ON o.id = r.object; "
+                     "DROP TABLE template_revision; ALTER TABLE former RENAME TO template_revision; "
+                     "UPDATE checkpoint SET fingerprint = 'older'"));
+  must(Projections::migrate(old, path));
+  EXPECT_EQ(dump(path), dump(fleet.path()));
+}
+
 TEST(ProjectionMigration, AFileWithOtherObjectsThanItRecordedIsRefused) {
   TestFleet fleet;
   fleet.create(config_map("default", "a"), "text");

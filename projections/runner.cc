@@ -42,7 +42,7 @@ struct Writers {
     SHIPLOG_TRY(auto history_projection, HistoryProjection::create(connection, types));
     SHIPLOG_TRY(auto audit_projection, AuditProjection::create(connection, types));
     SHIPLOG_TRY(auto decision_projection, DecisionProjection::create(connection, types));
-    SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(connection, types));
+    SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(connection));
     SHIPLOG_TRY(auto tree_projection, TreeProjection::create(connection));
     objects = std::make_unique<ObjectProjection>(std::move(object_projection));
     history = std::make_unique<HistoryProjection>(std::move(history_projection));

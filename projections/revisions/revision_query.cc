@@ -32,12 +32,12 @@ Result<void> RevisionQuery::visit(const RevisionList& which,
   SHIPLOG_TRY(const auto type, store::find_type(view_.connection(), which.type));
   if (!type) return ok();
   std::string sql =
-      "SELECT ns, name, number, generation, created, hash, template, annotations FROM template_revision r WHERE "
-      "type = ?1 AND " +
-      store::template_revision_table().intact("r");
-  if (which.ns) sql += " AND ns = ?2";
-  if (which.name) sql += " AND name = ?3";
-  sql += " ORDER BY ns DESC, name DESC, number DESC";
+      "SELECT o.ns, o.name, r.number, r.generation, r.created, r.hash, r.template, r.annotations FROM object o CROSS "
+      "JOIN template_revision r ON r.object = o.id WHERE o.type = ?1 AND " +
+      store::object_table().intact("o") + " AND " + store::template_revision_table().intact("r");
+  if (which.ns) sql += " AND o.ns = ?2";
+  if (which.name) sql += " AND o.name = ?3";
+  sql += " ORDER BY o.ns DESC, o.name DESC, r.number DESC";
   SHIPLOG_TRY(auto row, view_.connection().prepare(sql));
   row.bind(1, *type);
   if (which.ns) row.bind(2, *which.ns);

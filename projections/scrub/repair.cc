@@ -50,8 +50,9 @@ struct ProjectionRepair::Impl {
   uint64_t ordinal = 0;                            // of the next entry
   Offset tree_begins;
   // What finish() does.
-  std::set<RowKey> names, workloads;  // (type, ns, name)
-  std::set<int64_t> nodes;            // tree_node.id
+  std::set<RowKey> names;       // (type, ns, name)
+  std::set<int64_t> workloads;  // object.id
+  std::set<int64_t> nodes;      // tree_node.id
   bool retention = false;
   size_t repaired = 0;
 
@@ -64,7 +65,7 @@ struct ProjectionRepair::Impl {
   Result<void> write_type(const Change& change, int64_t id);
   Result<void> write_rows_of(const FoldedEntry& folded);
   Result<void> name_object(const RowKey& key);
-  Result<void> repeat_workload(const RowKey& key);
+  Result<void> repeat_workload(int64_t object);
   Result<void> find_oldest();
   Result<void> write_leaf(uint64_t leaf_ordinal, Offset offset, const proof::Digest& hash);
   Result<void> compute_node(int64_t id);
@@ -102,7 +103,7 @@ Result<void> ProjectionRepair::Impl::locate(const CheckedTable& table, const Row
   } else if (&table == &store::object_table()) {
     names.insert(key);
   } else if (&table == &store::template_revision_table()) {
-    workloads.insert({key[0], key[1], key[2]});
+    workloads.insert(number);
   } else if (&table == &store::retention_table()) {
     retention = true;
   } else if (&table == &store::tree_leaf_table()) {
@@ -117,7 +118,7 @@ Result<void> ProjectionRepair::Impl::locate(const CheckedTable& table, const Row
 Result<void> ProjectionRepair::Impl::prepare(const ProjectionDamage& damage) {
   SHIPLOG_TRY(auto audit_projection, AuditProjection::create(*connection, types));
   SHIPLOG_TRY(auto decision_projection, DecisionProjection::create(*connection, types));
-  SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(*connection, types));
+  SHIPLOG_TRY(auto revision_projection, RevisionProjection::create(*connection));
   audit = std::make_unique<AuditProjection>(std::move(audit_projection));
   decisions = std::make_unique<DecisionProjection>(std::move(decision_projection));
   revisions = std::make_unique<RevisionProjection>(std::move(revision_projection));
@@ -243,34 +244,25 @@ Result<void> ProjectionRepair::Impl::name_object(const RowKey& key) {
 }
 
 // The numbers of a workload's templates follow from its versions, if none is deleted.
-Result<void> ProjectionRepair::Impl::repeat_workload(const RowKey& key) {
+Result<void> ProjectionRepair::Impl::repeat_workload(int64_t object) {
   SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*connection));
-  const int64_t type = number_in(key);
-  const std::string ns = text_in(key, 1), name = text_in(key, 2);
   std::vector<std::pair<Change, UtcMillis>> changes;
   {
-    SHIPLOG_TRY(auto type_name,
-                connection->prepare("SELECT t.name FROM type t WHERE t.id = ? AND " + store::type_table().intact("t")));
-    type_name.bind(1, type);
-    SHIPLOG_TRY(const bool known, type_name.next());
-    if (!known) return ok();
-    const ObjectKey object{std::string{type_name.text(0)}, ns, name};
-    type_name.reset();
-    SHIPLOG_TRY(auto row, connection->prepare(
-                              "SELECT " + version_columns("v") +
-                              ", e.time FROM object o CROSS JOIN version v ON v.object = o.id CROSS JOIN entry e ON "
-                              "e.offset = v.offset WHERE o.type = ? AND o.ns = ? AND o.name = ? AND " +
-                              store::object_table().intact("o") + " AND " + store::entry_table().intact("e") +
-                              " ORDER BY v.revision"));
-    row.bind_all(type, ns, name);
+    SHIPLOG_TRY(auto row, connection->prepare("SELECT " + version_columns("v") +
+                                              ", e.time, t.name FROM version v CROSS JOIN entry e ON e.offset = "
+                                              "v.offset CROSS JOIN type t ON t.id = v.type WHERE v.object = ? AND " +
+                                              store::entry_table().intact("e") + " AND " +
+                                              store::type_table().intact("t") + " ORDER BY v.revision"));
+    row.bind(1, object);
     Value before;
     while (true) {
       SHIPLOG_TRY(const bool found, row.next());
       if (!found) break;
       SHIPLOG_TRY(const StoredVersion version, stored_version(*connection, row));
+      ObjectKey key{std::string{row.text(kVersionColumns + 1)}, std::string{version.ns}, std::string{version.name}};
       const auto operation = static_cast<VersionOperation>(version.operation);
       if (before.is_null() && operation != VersionOperation::kCreated) {
-        return Error{ErrorCode::kGone, "the first versions of " + object.type + " " + ns + "/" + name +
+        return Error{ErrorCode::kGone, "the first versions of " + key.type + " " + key.ns + "/" + key.name +
                                            " were deleted by their age, so that its revisions cannot be counted again"};
       }
       Value after;
@@ -278,14 +270,14 @@ Result<void> ProjectionRepair::Impl::repeat_workload(const RowKey& key) {
         SHIPLOG_TRY(after, parse_json(version.json));
       }
       changes.emplace_back(
-          Change{object, Revision{static_cast<uint64_t>(version.revision)}, std::move(before), after, nullptr},
+          Change{std::move(key), Revision{static_cast<uint64_t>(version.revision)}, std::move(before), after, nullptr},
           UtcMillis{row.integer(kVersionColumns)});
       before = std::move(after);
     }
   }
-  SHIPLOG_TRY(auto remove, connection->prepare("DELETE FROM template_revision WHERE type = ? AND ns = ? AND name = ?"));
-  SHIPLOG_TRY(remove.run(type, ns, name));
-  SHIPLOG_TRY(revisions->repeat(type, changes));
+  SHIPLOG_TRY(auto remove, connection->prepare("DELETE FROM template_revision WHERE object = ?"));
+  SHIPLOG_TRY(remove.run(object));
+  SHIPLOG_TRY(revisions->repeat(object, changes));
   SHIPLOG_TRY(transaction.commit());
   ++repaired;
   return ok();
@@ -395,7 +387,7 @@ Result<void> ProjectionRepair::finish() {
   for (const RowKey& name : impl_->names) {
     SHIPLOG_TRY(impl_->name_object(name));
   }
-  for (const RowKey& workload : impl_->workloads) {
+  for (const int64_t workload : impl_->workloads) {
     SHIPLOG_TRY(impl_->repeat_workload(workload));
   }
   // Those of lower levels first, as the others are made of them.

@@ -149,8 +149,8 @@ const CheckedTable& decision_table() {
 const CheckedTable& template_revision_table() {
   static const CheckedTable kTable{
       .name = "template_revision",
-      .columns = {"type", "ns", "name", "number", "generation", "created", "hash", "template", "annotations"},
-      .key = {"type", "ns", "name", "number"},
+      .columns = {"object", "number", "generation", "created", "hash", "template", "annotations"},
+      .key = {"object", "number"},
       .bulk = "r.template"};
   return kTable;
 }

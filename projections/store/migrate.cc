@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -45,9 +46,26 @@ Result<std::set<std::string>> columns_in_old(sqlite::Connection& connection, con
   }
 }
 
+/// A column that the old file has in another form: the expression for it, of its table as "r", and what is joined to
+/// it.
+struct Replaced {
+  std::string value, join;
+};
+std::optional<Replaced> replaced(const std::string& table, const std::string& column,
+                                 const std::set<std::string>& old) {
+  if (old.contains(column)) return std::nullopt;
+  if (table == "decision" && column == "id" && old.contains("event_index")) {
+    return Replaced{R"(r."offset" << 20 | r.event_index)", ""};
+  }
+  if (table == "template_revision" && column == "object" && old.contains("name")) {
+    return Replaced{"o.id", " JOIN old.object o ON o.type = r.type AND o.ns = r.ns AND o.name = r.name"};
+  }
+  return std::nullopt;
+}
+
 Result<void> copy_table(sqlite::Connection& connection, const std::string& table) {
   SHIPLOG_TRY(const auto old, columns_in_old(connection, table));
-  std::string into, values;
+  std::string into, values, from = " FROM old." + in_quotes(table) + " r";
   {
     SHIPLOG_TRY(auto row,
                 connection.prepare("SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?, 'main')"));
@@ -56,24 +74,18 @@ Result<void> copy_table(sqlite::Connection& connection, const std::string& table
       SHIPLOG_TRY(const bool found, row.next());
       if (!found) break;
       const std::string name{row.text(0)};
-      // Formerly two columns.
-      if (table == "decision" && name == "id" && !old.contains("id") && old.contains("event_index")) {
-        into += (into.empty() ? "" : ", ") + in_quotes(name);
-        values += values.empty() ? "" : ", ";
-        values += "\"offset\" << 20 | event_index";
-        continue;
-      }
+      const auto other = replaced(table, name, old);
       const bool there = old.contains(name);
-      if (!there && (row.integer(2) == 0 || !row.is_null(3))) continue;  // NULL, or its default
+      if (!other && !there && (row.integer(2) == 0 || !row.is_null(3))) continue;  // NULL, or its default
       into += (into.empty() ? "" : ", ") + in_quotes(name);
       values += values.empty() ? "" : ", ";
-      values += there ? in_quotes(name) : row.text(1) == "INTEGER" ? "0" : "''";
+      values += other ? other->value : there ? "r." + in_quotes(name) : row.text(1) == "INTEGER" ? "0" : "''";
+      if (other) from += other->join;
     }
   }
   SHIPLOG_TRY(connection.execute("DELETE FROM main." + in_quotes(table)));
   if (into.empty()) return ok();
-  return connection.execute("INSERT INTO main." + in_quotes(table) + " (" + into + ") SELECT " + values + " FROM old." +
-                            in_quotes(table));
+  return connection.execute("INSERT INTO main." + in_quotes(table) + " (" + into + ") SELECT " + values + from);
 }
 
 /// Of rows that had none, or one of other columns. A row of the same table keeps its own, so that damage stays visible.
