@@ -52,8 +52,10 @@ const bool configured = configure();
 
 }  // namespace
 
+void require_own_memory() { SHIPLOG_CHECK(configured, "nothing has used SQLite before main()"); }
+
 int64_t memory_of_this_thread() {
-  SHIPLOG_CHECK(configured, "nothing has used SQLite before main()");
+  require_own_memory();
   return taken;
 }
 

@@ -68,7 +68,8 @@ Result<void> HistoryProjection::apply(const FoldedEntry& folded) {
     const StoredVersion version = version_of(folded, index, type, folded.object_ids[index]);
     const PreparedText* alone = nullptr;
     if (folded.prepared != nullptr && folded.prepared->bases[index]) alone = &*folded.prepared->bases[index];
-    SHIPLOG_TRY(const PackedVersion packed, packer_.pack(version.revision, version.object, version.json, alone));
+    SHIPLOG_TRY(const PackedVersion packed,
+                packer_.pack(version.revision, version.object, folded.folded.changes[index].json, alone));
     SHIPLOG_TRY(run(insert_, version, packed));
   }
   return ok();

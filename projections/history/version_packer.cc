@@ -36,15 +36,15 @@ Result<VersionPacker> VersionPacker::create(sqlite::Connection& connection) {
   return VersionPacker{std::move(newest), std::move(insert)};
 }
 
-Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std::string_view json,
-                                          const PreparedText* alone) {
+Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object,
+                                          const std::shared_ptr<const std::string>& json, const PreparedText* alone) {
   // An object has the number of its first version, before which it has no base.
   auto base = bases_.end();
   if (object != revision) {
     SHIPLOG_TRY(base, base_of(object));
   }
   if (base != bases_.end()) {
-    const sqlite::PackedText difference = packer_.pack_against(json, base->json);
+    const sqlite::PackedText difference = packer_.pack_against(*json, *base->json);
     const size_t size = difference.bytes.size();
     const bool large = is_large(size, base->stored);
     if (!large || (!base->newest_is_large && !has_little_in_common(size, base->stored))) {
@@ -52,10 +52,10 @@ Result<PackedVersion> VersionPacker::pack(int64_t revision, int64_t object, std:
       return PackedVersion{base->id, difference};
     }
   }
-  const sqlite::PackedText packed = alone == nullptr ? packer_.pack(json) : alone->view();
+  const sqlite::PackedText packed = alone == nullptr ? packer_.pack(*json) : alone->view();
   SHIPLOG_TRY(insert_base(insert_, revision, object, packed));
-  keep({object, revision, packed.bytes.size(), false, std::string{json}});
-  return PackedVersion{revision, packer_.pack_against(json, json)};
+  keep({object, revision, packed.bytes.size(), false, json});
+  return PackedVersion{revision, packer_.pack_against(*json, *json)};
 }
 
 Result<VersionPacker::Bases::iterator> VersionPacker::base_of(int64_t object) {
@@ -68,21 +68,21 @@ Result<VersionPacker::Bases::iterator> VersionPacker::base_of(int64_t object) {
   if (!found) return bases_.end();
   const auto stored = static_cast<size_t>(newest_.integer(1));
   const bool newest_is_large = is_large(static_cast<size_t>(newest_.integer(3)), stored);
-  Base base{object, newest_.integer(0), stored, newest_is_large, std::string{newest_.text(2)}};
+  Base base{object, newest_.integer(0), stored, newest_is_large, std::make_shared<const std::string>(newest_.text(2))};
   newest_.reset();
   return keep(std::move(base));
 }
 
 VersionPacker::Bases::iterator VersionPacker::keep(Base base) {
   if (const auto old = by_object_.find(base.object); old != by_object_.end()) {
-    bytes_ -= old->second->json.size();
+    bytes_ -= old->second->json->size();
     bases_.erase(old->second);
   }
-  bytes_ += base.json.size();
+  bytes_ += base.json->size();
   bases_.push_front(std::move(base));
   by_object_[bases_.front().object] = bases_.begin();
   while (bytes_ > kMostBytes && bases_.size() > 1) {
-    bytes_ -= bases_.back().json.size();
+    bytes_ -= bases_.back().json->size();
     by_object_.erase(bases_.back().object);
     bases_.pop_back();
   }

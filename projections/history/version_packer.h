@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,7 @@ class VersionPacker {
 
   /// Of the newest version of an object, in the transaction that writes it.
   /// `alone`: the JSON as a base has it, if that is known.
-  Result<PackedVersion> pack(int64_t revision, int64_t object, std::string_view json,
+  Result<PackedVersion> pack(int64_t revision, int64_t object, const std::shared_ptr<const std::string>& json,
                              const PreparedText* alone = nullptr);
   /// After bases may have been deleted: by a rollback, or by trimming.
   void forget();
@@ -39,7 +40,7 @@ class VersionPacker {
     int64_t object = 0, id = 0;
     size_t stored = 0;             ///< its size in the file
     bool newest_is_large = false;  ///< the newest version's difference to it is large
-    std::string json;
+    std::shared_ptr<const std::string> json;
   };
   using Bases = std::list<Base>;  ///< the one that was used last is the first
 
