@@ -6,6 +6,8 @@
 
 #include <sqlite3.h>
 
+#include "events/base/thread_name.h"
+
 namespace shiplog {
 namespace {
 
@@ -47,6 +49,7 @@ struct WalMover::Impl {
   }
 
   void run() {
+    name_thread("log-mover");
     std::unique_lock lock(mutex);
     while (true) {
       wake.wait(lock, [this] { return due || closing; });

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/base/thread_name.h"
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
@@ -451,6 +452,7 @@ void Watches::stop() {
 }
 
 void Watches::run() {
+  name_thread("watches");
   std::unique_lock lock{mutex_};
   while (!stopping_) {
     changed_.wait_for(lock, kTick, [&] { return published_ || stopping_; });

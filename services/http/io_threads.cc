@@ -4,6 +4,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "events/base/thread_name.h"
 #include "services/http/io_context.h"
 
 namespace shiplog {
@@ -16,6 +17,7 @@ IoThreads::Impl::Impl(size_t count) : running{count}, serving{count} {
 }
 
 void IoThreads::Impl::serve(size_t index) {
+  name_thread("io");
   Context& context = *contexts[index];
   context.run();
   std::unique_lock lock{mutex};

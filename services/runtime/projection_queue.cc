@@ -8,6 +8,7 @@
 #include <ranges>
 #include <thread>
 
+#include "events/base/thread_name.h"
 #include "projections/runner.h"
 #include "services/runtime/metrics.h"
 
@@ -210,6 +211,7 @@ Result<void> ProjectionQueue::write_waiting() {
 }
 
 void ProjectionQueue::run() {
+  name_thread("projector");
   std::unique_lock lock{impl_->mutex};
   while (!impl_->stopping) {
     if (impl_->waiting.empty()) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "events/base/thread_name.h"
 #include "events/codec/codec.h"
 #include "events/fold/fold.h"
 #include "events/proof/tree.h"
@@ -240,6 +241,7 @@ struct ScrubThread::Impl {
   }
 
   void run() {
+    name_thread("scrub");
     const auto pace = [this](size_t bytes) {
       return wait(std::chrono::microseconds{static_cast<int64_t>(bytes) * 1'000'000 / bytes_per_second});
     };

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "events/base/json_sharing.h"
+#include "events/base/thread_name.h"
 #include "events/codec/codec.h"
 #include "events/proof/tree.h"
 #include "services/runtime/log.h"
@@ -215,6 +216,7 @@ struct TailThread::Impl {
   }
 
   void run() {
+    name_thread("tail");
     // Of a long journal. What is written now and then has little in common, and is not to be kept any longer.
     std::optional<JsonSharing> sharing;
     while (!stopped()) {

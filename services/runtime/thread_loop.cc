@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "events/base/system.h"
+#include "events/base/thread_name.h"
 
 namespace shiplog {
 
@@ -44,6 +45,7 @@ struct ThreadLoop::Impl {
   std::thread thread;
 
   void run() {
+    name_thread("fold");
     std::vector<std::function<void()>> batch;
     std::unique_lock lock{mutex};
     while (!stopping) {

@@ -1,10 +1,12 @@
 #include "services/runtime/thread_loop.h"
 
+#include <array>
 #include <future>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 namespace shiplog {
 namespace {
@@ -26,6 +28,15 @@ TEST(ThreadLoop, ReportsHowLongOneTaskHasBeenRunning) {
   // The thread marks itself idle just after the last function has returned.
   while (loop.busy_for() != Millis{0}) std::this_thread::yield();
   loop.call([&] { EXPECT_LT(loop.busy_for(), Millis{10'000}) << "counted anew for each function"; });
+}
+
+TEST(ThreadLoop, ItsThreadHasAName) {
+  ThreadLoop loop;
+  loop.call([] {
+    std::array<char, 16> name{};
+    ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+    EXPECT_STREQ(name.data(), "fold");
+  });
 }
 
 TEST(ThreadLoop, IsIdleForTheLastThatWaits) {

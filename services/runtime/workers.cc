@@ -8,6 +8,8 @@
 
 #include <sys/resource.h>
 
+#include "events/base/thread_name.h"
+
 namespace shiplog {
 
 struct Workers::Impl {
@@ -37,6 +39,7 @@ Workers::Workers(size_t threads, int niceness) : impl_{std::make_unique<Impl>()}
     impl_->threads.emplace_back([this, niceness] {
       // Linux keeps a priority for each thread; 0 is the calling one.
       if (niceness > 0) ::setpriority(PRIO_PROCESS, 0, niceness);
+      name_thread("worker");
       impl_->run();
     });
   }

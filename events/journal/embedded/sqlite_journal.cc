@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "events/base/check.h"
+#include "events/base/thread_name.h"
 #include "events/journal/embedded/change_watch.h"
 #include "events/journal/embedded/head_mark.h"
 #include "events/journal/embedded/journal_file.h"
@@ -156,6 +157,7 @@ class SqliteJournal final : public Journal {
 
   // The writer's thread: appends and trims alternate, and between them the file becomes smaller.
   void write() {
+    name_thread("journal-writer");
     while (true) {
       std::vector<Pending> group;
       PendingTrim* trim = nullptr;
@@ -289,6 +291,7 @@ class SqliteJournal final : public Journal {
     watch_ = std::make_unique<ChangeWatch>(path_, HeadMark::path_of(path_));
     watching_.store(watch_.get(), std::memory_order_release);
     watch_thread_ = std::thread([this] {
+      name_thread("journal-watcher");
       do {
         // The tails meet such an error themselves.
         if (const auto up_to = head()) published_->publish(up_to.value().value);

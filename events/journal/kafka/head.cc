@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "events/base/thread_name.h"
+
 namespace shiplog::kafka {
 
 HeadFinder::HeadFinder(std::function<Result<Offset>()> query, Millis patience)
@@ -39,6 +41,7 @@ std::vector<HeadFinder::Waiting> HeadFinder::next_round(std::vector<Waiting> lef
 }
 
 void HeadFinder::run() {
+  name_thread("kafka-head");
   for (auto round = next_round({}); !round.empty(); round = next_round(std::move(round))) {
     const Result<Offset> end = query_();
     const auto now = std::chrono::steady_clock::now();

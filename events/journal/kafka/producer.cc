@@ -10,6 +10,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include "events/base/check.h"
+#include "events/base/thread_name.h"
 #include "events/journal/limits.h"
 
 namespace shiplog::kafka {
@@ -164,6 +165,7 @@ void Producer::answer_front() {
 }
 
 void Producer::run() {
+  name_thread("kafka-producer");
   while (true) {
     rd_kafka_poll(client_->handle(), kPollMs);
     answer_front();

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "events/base/json.h"
+#include "events/base/thread_name.h"
 #include "events/codec/codec.h"
 #include "events/state/legal_hold.h"
 #include "projections/history/history_query.h"
@@ -91,6 +92,7 @@ struct Retention::Impl {
   }
 
   void run() {
+    name_thread("retention");
     do {
       if (auto done = trim_journal(); !done) failed("journal", done.error());
       if (auto done = trim_projection(); !done) failed("projection", done.error());

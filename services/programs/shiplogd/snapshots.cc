@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "events/base/thread_name.h"
 #include "projections/proof/begin_tree.h"
 #include "projections/runner.h"
 #include "services/http/private_file.h"
@@ -144,6 +145,7 @@ void Snapshots::take() {
   under_way_ = true;
   if (thread_.joinable()) thread_.join();
   thread_ = std::thread{[this, alive = alive_] {
+    name_thread("snapshot");
     auto snapshot = write();
     if (snapshot && options_.places.store != nullptr) {
       const auto published = options_.places.store->publish(options_.places.journal, snapshot.value());
