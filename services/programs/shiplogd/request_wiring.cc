@@ -37,11 +37,15 @@ bool RequestWiring::serve(const api::RequestContextPtr& context) {
 void RequestWiring::start(api::ApiServer& server, std::optional<RequestTopics> topics) {
   server_ = &server;
   if (!topics) return;
+  const std::lock_guard lock{mutex_};
+  if (stopping_) return;
   consumer_ = std::make_unique<requests::RequestsConsumer>(requests::RequestsConsumer::Options{
       .topics = *std::move(topics), .executor = executor_, .record = options_.record, .random = options_.random});
 }
 
 void RequestWiring::stop_consuming() {
+  const std::lock_guard lock{mutex_};
+  stopping_ = true;
   if (consumer_) consumer_->stop();
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "services/api/api_server.h"
@@ -30,7 +31,7 @@ class RequestWiring {
 
   /// Once the journal is at a fold version that settles requests. `topics`: nullopt with a journal that is a file.
   void start(api::ApiServer& server, std::optional<RequestTopics> topics);
-  /// Before the server stops: no more records are consumed.
+  /// Before the server stops: no more records are consumed, also if start() comes later, on another thread.
   void stop_consuming();
   /// After it.
   void stop();
@@ -40,7 +41,10 @@ class RequestWiring {
   std::atomic<api::ApiServer*> server_{nullptr};
   std::shared_ptr<requests::RequestExecutor> executor_;
   std::unique_ptr<requests::RequestsEndpoint> endpoint_;
+
+  std::mutex mutex_;  // guards those below
   std::unique_ptr<requests::RequestsConsumer> consumer_;
+  bool stopping_ = false;
 };
 
 }  // namespace shiplog
