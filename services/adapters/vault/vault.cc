@@ -72,7 +72,7 @@ struct Vault::Impl {
   std::map<std::string, Key, std::less<>> cached;
   vault::LiveKeys live;
 
-  std::mutex watch_mutex;  // guards lost and closing
+  std::mutex watch_mutex;  // guards lost, closing and watcher
   std::set<ObjectKey> lost;
   bool closing = false;
   std::condition_variable wake;
@@ -81,12 +81,14 @@ struct Vault::Impl {
   ~Impl() { stop(); }
 
   void stop() {
+    std::thread ending;
     {
       const std::lock_guard lock{watch_mutex};
       closing = true;
+      ending.swap(watcher);
     }
     wake.notify_all();
-    if (watcher.joinable()) watcher.join();
+    if (ending.joinable()) ending.join();
   }
 
   Result<std::optional<Key>> find(std::string_view id) {
@@ -440,6 +442,8 @@ Result<Value> Vault::seal_like(const Value& stored, Value object) {
 void Vault::load(const State& state) { impl_->live.load(state); }
 
 void Vault::watch_keys(Millis every, std::function<void(const std::vector<ObjectKey>& lost)> lost) {
+  const std::lock_guard lock{impl_->watch_mutex};
+  if (impl_->closing) return;
   impl_->watcher = std::thread{[impl = impl_.get(), every, tell = std::move(lost)] { impl->run(every, tell); }};
 }
 

@@ -386,8 +386,7 @@ class ControlPlane {
         .roles = std::move(led),
         // What has ever been led in this fleet, and what this process would lead.
         .expected =
-            [this](const std::string& role) {
-              const auto own = own_roles();
+            [this, own = own_roles()](const std::string& role) {
               const State& state = record_->replica().state();
               const bool ever = state.lease(role).epoch > 0 || state.lease(slot_lease(role, 0)).epoch > 0;
               return ever || std::ranges::any_of(own, [&](const RoleEntry* entry) { return entry->name == role; });
