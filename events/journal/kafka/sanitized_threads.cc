@@ -41,9 +41,9 @@ const char* __tsan_default_suppressions() {
 }
 
 int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
-  auto start = std::make_unique<Start>(Start{run, argument});
-  const int code = pthread_create(thread, nullptr, begin, start.get());
-  if (code == 0) static_cast<void>(start.release());
+  Start* const start = std::make_unique<Start>(Start{run, argument}).release();
+  const int code = pthread_create(thread, nullptr, begin, start);
+  if (code != 0) std::unique_ptr<Start>{start}.reset();
   return outcome(code);
 }
 
@@ -58,7 +58,7 @@ thrd_t thrd_current() { return pthread_self(); }
 
 void call_once(once_flag* flag, void (*run)()) { pthread_once(reinterpret_cast<pthread_once_t*>(flag), run); }
 
-int mtx_init(mtx_t* mutex, int type) noexcept {
+int mtx_init(mtx_t* mutex, int type) {
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   if ((type & mtx_recursive) != 0) pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
@@ -68,16 +68,16 @@ int mtx_init(mtx_t* mutex, int type) noexcept {
 }
 
 int mtx_lock(mtx_t* mutex) { return outcome(pthread_mutex_lock(posix(mutex))); }
-int mtx_unlock(mtx_t* mutex) noexcept { return outcome(pthread_mutex_unlock(posix(mutex))); }
-void mtx_destroy(mtx_t* mutex) noexcept { pthread_mutex_destroy(posix(mutex)); }
+int mtx_unlock(mtx_t* mutex) { return outcome(pthread_mutex_unlock(posix(mutex))); }
+void mtx_destroy(mtx_t* mutex) { pthread_mutex_destroy(posix(mutex)); }
 
-int cnd_init(cnd_t* condition) noexcept { return outcome(pthread_cond_init(posix(condition), nullptr)); }
-int cnd_signal(cnd_t* condition) noexcept { return outcome(pthread_cond_signal(posix(condition))); }
-int cnd_broadcast(cnd_t* condition) noexcept { return outcome(pthread_cond_broadcast(posix(condition))); }
+int cnd_init(cnd_t* condition) { return outcome(pthread_cond_init(posix(condition), nullptr)); }
+int cnd_signal(cnd_t* condition) { return outcome(pthread_cond_signal(posix(condition))); }
+int cnd_broadcast(cnd_t* condition) { return outcome(pthread_cond_broadcast(posix(condition))); }
 int cnd_wait(cnd_t* condition, mtx_t* mutex) { return outcome(pthread_cond_wait(posix(condition), posix(mutex))); }
 int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
   return outcome(pthread_cond_timedwait(posix(condition), posix(mutex), until));
 }
-void cnd_destroy(cnd_t* condition) noexcept { pthread_cond_destroy(posix(condition)); }
+void cnd_destroy(cnd_t* condition) { pthread_cond_destroy(posix(condition)); }
 
 }  // extern "C"
