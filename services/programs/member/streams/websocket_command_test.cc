@@ -46,6 +46,8 @@ TEST(WebSocketCommand, NothingIsSentRightAfterTheHandshake) {
   EXPECT_EQ(stream->take(), "");
   executor.run(Millis{1});
   EXPECT_NE(stream->take().find("\x01hello"), std::string::npos);
+  stream->close();
+  executor.run();
 }
 
 }  // namespace
