@@ -186,7 +186,7 @@ TEST(ProjectionMigration, AFileOfAnotherSchemaIsTakenOver) {
   EXPECT_TRUE(state.seen(fleet.journal().back().second.id));
 }
 
-TEST(ProjectionMigration, RolloutHistoriesThatWereKeptByNameAreKeptByNumber) {
+TEST(ProjectionMigration, RolloutHistoriesWithNamesInTheirKeyAreTakenOver) {
   TestFleet fleet;
   const ObjectKey web{"deployments.apps", "default", "web"}, gone{"deployments.apps", "default", "gone"};
   const auto deployment = [](const ObjectKey& key, const std::string& image) {

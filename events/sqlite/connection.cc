@@ -203,7 +203,7 @@ Connection::Connection(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, const Settings& settings) {
-  require_own_memory();
+  require_memory_counting();
   // A reader too needs to write: the shared memory file of the WAL, and recovery when it is the first after a crash.
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (settings.create ? SQLITE_OPEN_CREATE : 0);

@@ -52,10 +52,10 @@ const bool configured = configure();
 
 }  // namespace
 
-void require_own_memory() { SHIPLOG_CHECK(configured, "nothing has used SQLite before main()"); }
+void require_memory_counting() { SHIPLOG_CHECK(configured, "nothing has used SQLite before main()"); }
 
 int64_t memory_of_this_thread() {
-  require_own_memory();
+  require_memory_counting();
   return taken;
 }
 

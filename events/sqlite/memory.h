@@ -9,7 +9,7 @@ namespace shiplog::sqlite {
 /// allocation, is switched off.
 int64_t memory_of_this_thread();
 
-/// Called by whoever opens a connection, so that what is described above is linked into every program that uses SQLite.
-void require_own_memory();
+/// Connection::open() calls this. The call makes the linker include memory.cc, which configures SQLite before main().
+void require_memory_counting();
 
 }  // namespace shiplog::sqlite

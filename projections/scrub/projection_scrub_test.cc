@@ -303,6 +303,35 @@ TEST_F(ProjectionScrub, ADamagedColumnIsNeverServedAndIsFoundAndRepaired) {
   EXPECT_EQ(answers(), intact);
 }
 
+// From what is left of its versions no revision would follow, or too few.
+TEST_F(ProjectionScrub, ARolloutHistoryIsNotWrittenAgainFromAPartOfItsVersions) {
+  for (const char* lost : {"DELETE FROM type WHERE name = 'deployments.apps'",
+                           "DELETE FROM entry WHERE offset = (SELECT max(v.offset) FROM version v WHERE v.name = "
+                           "'web')"}) {
+    SCOPED_TRACE(lost);
+    const std::string copy = fleet_.folder.file("lost.db");
+    must(fleet_.projections().snapshot(copy));
+    must(must(store::open_writer(copy))
+             ->execute(std::string{lost} + "; UPDATE template_revision SET template = '{}' WHERE number = 1"));
+    ProjectionDamage damage;
+    {
+      Reader reader = must(Reader::open(copy));
+      must(scrub_rows(must(reader.view()), store::template_revision_table(), std::nullopt, 100, damage));
+    }
+    ASSERT_EQ(damage.rows.size(), 1U);
+    {
+      ProjectionRepair repair = must(ProjectionRepair::open(copy, damage));
+      const auto finished = repair.finish();
+      ASSERT_FALSE(finished.has_value());
+      EXPECT_EQ(finished.error().code, ErrorCode::kCorrupt) << finished.error().message;
+    }
+    auto connection = must(store::open_reader(copy));
+    auto rows = must(connection->prepare("SELECT count(*) FROM template_revision"));
+    ASSERT_TRUE(must(rows.next()));
+    EXPECT_EQ(rows.integer(0), 2);
+  }
+}
+
 TEST_F(ProjectionScrub, ADamagedKeyIsFoundThoughItCannotBeRepaired) {
   for (const CheckedTable* table : store::checked_tables()) {
     if (table->key.front() == "rowid" || table == &store::type_table()) continue;

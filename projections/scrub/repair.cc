@@ -275,6 +275,13 @@ Result<void> ProjectionRepair::Impl::repeat_workload(int64_t object) {
       before = std::move(after);
     }
   }
+  SHIPLOG_TRY(const auto versions_there, one("SELECT count(*) FROM version WHERE object = ?", object));
+  if (versions_there.value_or(0) != static_cast<int64_t>(changes.size())) {
+    return Error{ErrorCode::kCorrupt, "projection " + connection->path() +
+                                          ": entries or types of versions are missing, so that the revisions of a "
+                                          "workload cannot be counted again: stop the process, delete the file and "
+                                          "start again, and it is rebuilt"};
+  }
   SHIPLOG_TRY(auto remove, connection->prepare("DELETE FROM template_revision WHERE object = ?"));
   SHIPLOG_TRY(remove.run(object));
   SHIPLOG_TRY(revisions->repeat(object, changes));

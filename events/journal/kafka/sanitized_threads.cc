@@ -1,7 +1,7 @@
-// The threads of C11, on those of POSIX. librdkafka uses them, and the thread sanitizer does not know those of the C
-// library: a thread that it has not seen begin crashes in it. Only in builds with that sanitizer.
-// What librdkafka does with its own memory, by free() or to a lock in it, is not reported: the sanitizer sees its
-// locks, which are those below, but not its counts of references.
+// C11 threads, implemented with POSIX threads. librdkafka uses C11 threads. The thread sanitizer does not intercept
+// those of the C library, and a thread whose start it has not intercepted crashes. Linked only in builds with that
+// sanitizer. Reports about librdkafka's own memory are suppressed: the sanitizer sees its locks, which are the
+// functions below, but not its atomic reference counts.
 #include <cerrno>
 #include <cstdint>
 #include <ctime>

@@ -384,7 +384,8 @@ class ControlPlane {
         .election = election_.get(),
         .executor = &loop_,
         .roles = std::move(led),
-        // What has ever been led in this fleet, and what this process would lead.
+        // What has ever been led in this fleet, and what this process would lead. The latter is computed here, as this
+        // is still called while stop() destroys what it depends on.
         .expected =
             [this, own = own_roles()](const std::string& role) {
               const State& state = record_->replica().state();

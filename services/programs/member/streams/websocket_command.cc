@@ -18,7 +18,7 @@ constexpr size_t kMostHeld = 256 * 1024;  // of input that the command has not r
 constexpr size_t kLongestPiece = 32 * 1024;
 /// About what a container runtime takes to start a program. kubectl before 1.34 prints "Unknown stream id 1, discarding
 /// message" and loses what arrives right after the handshake (kubernetes/kubernetes#131189).
-constexpr Millis kStart{50};
+constexpr Millis kStartDelay{50};
 
 enum class Channel : uint8_t { kIn = 0, kOut = 1, kErrorOut = 2, kOutcome = 3, kResize = 4, kCloseSignal = 255 };
 
@@ -190,7 +190,7 @@ void open_websocket_command(const HttpRequest& request, const std::shared_ptr<Re
   }
   writer->upgrade(std::move(headers).value(), [protocol = *protocol, choice, &executor,
                                                ready = std::move(ready)](Result<std::shared_ptr<ByteStream>> stream) {
-    executor.post_after(kStart, [protocol, choice, &executor, ready, stream = std::move(stream)] {
+    executor.post_after(kStartDelay, [protocol, choice, &executor, ready, stream = std::move(stream)] {
       if (!stream) return ready(stream.error());
       const auto command = std::make_shared<WebSocketCommand>(on_executor(stream.value(), executor), protocol, choice);
       ready(std::shared_ptr<CommandStreams>{command});
