@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "events/base/crc32c.h"
@@ -170,10 +171,12 @@ Result<void> create_file(const std::string& path, int64_t first) {
 
 }  // namespace
 
+// Asks for the inode only. After stat() Linux 6.13 and later give the file a new time at the next write, and fdatasync
+// then writes the inode, too: half as long again for each append.
 FileIdentity identity_of(const std::string& path) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return std::pair<uint64_t, uint64_t>{status.st_dev, status.st_ino};
+  struct statx status = {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO, &status) != 0) return std::nullopt;
+  return std::pair<uint64_t, uint64_t>{::makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
 }
 
 Result<void> prepare_file(const std::string& path, bool create, int64_t first) {
