@@ -334,7 +334,7 @@ TEST_F(ProjectionScrub, ARolloutHistoryIsNotWrittenAgainFromAPartOfItsVersions) 
 
 TEST_F(ProjectionScrub, ADamagedKeyIsFoundThoughItCannotBeRepaired) {
   for (const CheckedTable* table : store::checked_tables()) {
-    if (table->key.front() == "rowid" || table == &store::type_table()) continue;
+    if (table->key.front() == "rowid") continue;
     SCOPED_TRACE(table->name);
     const std::string copy = fleet_.folder.file("copy.db");
     must(fleet_.projections().snapshot(copy));
@@ -350,6 +350,23 @@ TEST_F(ProjectionScrub, ADamagedKeyIsFoundThoughItCannotBeRepaired) {
       after = must(scrub_rows(view, *table, after, 3, damage)).last;
     } while (after);
     EXPECT_GE(damage.rows.size(), 1U);
+  }
+}
+
+TEST_F(ProjectionScrub, ATypeThatIsLostOrHasAnotherNumberIsFoundAndRepaired) {
+  const auto content = dump(fleet_.path());
+  const auto intact = answers();
+  for (const char* damaging :
+       {"DELETE FROM type WHERE name = 'configmaps'", "UPDATE type SET id = id + 1000000 WHERE name = 'configmaps'",
+        "DELETE FROM type WHERE id = (SELECT max(id) FROM type)", "DELETE FROM type"}) {
+    SCOPED_TRACE(damaging);
+    execute(damaging);
+    const ProjectionDamage damage = scrub();
+    ASSERT_FALSE(damage.empty());
+    EXPECT_EQ(repair(damage), damage.size());
+    EXPECT_TRUE(scrub().empty());
+    EXPECT_EQ(answers(), intact);
+    EXPECT_EQ(dump(fleet_.path()), content);
   }
 }
 

@@ -169,6 +169,10 @@ Result<void> ProjectionRepair::Impl::write_version(const FoldedEntry& folded, si
 Result<void> ProjectionRepair::Impl::write_type(const Change& change, int64_t id) {
   SHIPLOG_TRY(auto remove, connection->prepare("DELETE FROM type WHERE id = ?"));
   SHIPLOG_TRY(remove.run(id));
+  // Its row may be there under a damaged number.
+  SHIPLOG_TRY(auto renumbered, connection->prepare("DELETE FROM type WHERE name = ?"));
+  SHIPLOG_TRY(renumbered.run(change.object.type));
+  repaired += static_cast<size_t>(connection->changed());
   SHIPLOG_TRY(auto insert, connection->prepare(store::type_table().insert()));
   SHIPLOG_TRY(insert.run(id, change.object.type));
   ++repaired;

@@ -44,6 +44,20 @@ std::string sql_of(const store::CheckedTable& table, bool from_start) {
   return sql + " ORDER BY " + key + " LIMIT ?";
 }
 
+/// Types that objects have and that are not in the table of types. The key of objects begins with the type: each type
+/// is one look-up, however many objects it has.
+Result<void> find_lost_types(const View& view, ProjectionDamage& damage) {
+  SHIPLOG_TRY(auto row, view.connection().prepare(
+                            "WITH RECURSIVE used(type) AS (SELECT min(type) FROM object UNION ALL SELECT (SELECT "
+                            "min(type) FROM object WHERE type > used.type) FROM used WHERE used.type IS NOT NULL) "
+                            "SELECT type FROM used WHERE type IS NOT NULL AND type NOT IN (SELECT id FROM type)"));
+  while (true) {
+    SHIPLOG_TRY(const bool found, row.next());
+    if (!found) return ok();
+    damage.rows.insert({&store::type_table(), {row.integer(0)}});
+  }
+}
+
 RowKey key_of(const sqlite::Statement& row, int first, size_t columns) {
   RowKey key;
   for (size_t index = 0; index < columns; ++index) {
@@ -149,6 +163,9 @@ Result<ScrubbedRows> scrub_rows(const View& view, const store::CheckedTable& tab
     }
     // The key of a damaged row may be anything: to continue after it could leave rows out, or never end.
     read.last = std::move(key);
+  }
+  if (&table == &store::type_table() && !read.last) {
+    SHIPLOG_TRY(find_lost_types(view, damage));
   }
   return read;
 }

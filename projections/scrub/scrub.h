@@ -27,7 +27,7 @@ struct ProjectionDamage {
     RowKey key;
     auto operator<=>(const Row&) const = default;
   };
-  std::set<Row> rows;             ///< their checksums differ
+  std::set<Row> rows;             ///< their checksums differ; of `type` also those that objects refer to and are lost
   std::set<std::string> indexes;  ///< they do not lead to a row that is there
   std::set<RowKey> unnamed;       ///< versions whose object is not in the table of names
   std::set<RowKey> unfound;       ///< entries that one of their objects does not lead to
