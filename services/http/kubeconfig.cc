@@ -46,20 +46,41 @@ std::string first_set(const Value& from, std::initializer_list<const char*> fiel
   return {};
 }
 
-Result<Kubeconfig::Cluster> read_cluster(const Value& from, const std::string& folder) {
+Kubeconfig::Cluster read_cluster(const Value& from, const std::string& folder) {
   Kubeconfig::Cluster cluster;
   cluster.server = from["server"].str();
   cluster.insecure = from["insecure-skip-tls-verify"].as_bool();
   cluster.tls_server_name = from["tls-server-name"].str();
   cluster.proxy_url = from["proxy-url"].str();
-  SHIPLOG_TRY(cluster.ca_pem, data_or_file(from, "certificate-authority", folder));
+  for (const Value& extension : from["extensions"].items()) {
+    if (extension["name"].as_string() == "client.authentication.k8s.io/exec") {
+      cluster.plugin_config = extension["extension"];
+    }
+  }
+  if (auto ca = data_or_file(from, "certificate-authority", folder)) {
+    cluster.ca_pem = std::move(ca).value();
+  } else {
+    cluster.unreadable = ca.error();
+  }
   return cluster;
 }
 
-Result<Kubeconfig::User> read_user(const Value& from, const std::string& folder) {
-  Kubeconfig::User user;
-  user.unsupported =
-      first_set(from, {"exec", "auth-provider", "username", "as", "as-uid", "as-groups", "as-user-extra"});
+CredentialPlugin read_plugin(const Value& from, const std::string& folder) {
+  CredentialPlugin plugin;
+  plugin.api_version = from["apiVersion"].str();
+  plugin.command = from["command"].str();
+  // "Relative command paths are interpreted as relative to the directory of the config file."
+  if (plugin.command.find('/') != std::string::npos && !plugin.command.starts_with('/'))
+    plugin.command = folder + "/" + plugin.command;
+  for (const Value& argument : from["args"].items()) plugin.args.push_back(argument.str());
+  for (const Value& each : from["env"].items()) plugin.env.emplace_back(each["name"].str(), each["value"].str());
+  plugin.interactive_mode = from["interactiveMode"].str();
+  plugin.install_hint = from["installHint"].str();
+  plugin.provide_cluster_info = from["provideClusterInfo"].as_bool();
+  return plugin;
+}
+
+Result<void> read_credentials(const Value& from, const std::string& folder, Kubeconfig::User& user) {
   SHIPLOG_TRY(user.certificate_pem, data_or_file(from, "client-certificate", folder));
   SHIPLOG_TRY(user.key_pem, data_or_file(from, "client-key", folder));
   user.token = from["token"].str();
@@ -68,10 +89,19 @@ Result<Kubeconfig::User> read_user(const Value& from, const std::string& folder)
     SHIPLOG_TRY(user.token, read_reference(token_file, folder));
     while (!user.token.empty() && user.token.back() <= ' ') user.token.pop_back();
   }
+  return ok();
+}
+
+Kubeconfig::User read_user(const Value& from, const std::string& folder) {
+  Kubeconfig::User user;
+  user.unsupported = first_set(from, {"auth-provider", "username", "as", "as-uid", "as-groups", "as-user-extra"});
+  if (!from["exec"].is_empty()) user.plugin = read_plugin(from["exec"], folder);
+  if (const auto read = read_credentials(from, folder, user); !read) user.unreadable = read.error();
   return user;
 }
 
-Result<void> merge(Kubeconfig& into, const std::string& text, const std::string& folder) {
+Result<void> merge(Kubeconfig& into, const std::string& text, const std::string& path) {
+  const std::string folder = folder_of(path);
   SHIPLOG_TRY(const auto documents, parse_yaml_stream(text));
   if (documents.empty()) return ok();  // an empty file: kubectl takes it for a kubeconfig without contexts
   const Value& root = documents.front();
@@ -81,16 +111,16 @@ Result<void> merge(Kubeconfig& into, const std::string& text, const std::string&
   for (const Value& each : root["clusters"].items()) {
     const auto name = each["name"].str();
     if (into.clusters.contains(name)) continue;
-    auto cluster = read_cluster(each["cluster"], folder);
-    if (!cluster) return cluster.error().context("cluster \"" + name + "\"");
-    into.clusters.emplace(name, std::move(cluster.value()));
+    Kubeconfig::Cluster cluster = read_cluster(each["cluster"], folder);
+    if (cluster.unreadable) cluster.unreadable = cluster.unreadable->context(path + ": cluster \"" + name + "\"");
+    into.clusters.emplace(name, std::move(cluster));
   }
   for (const Value& each : root["users"].items()) {
     const auto name = each["name"].str();
     if (into.users.contains(name)) continue;
-    auto user = read_user(each["user"], folder);
-    if (!user) return user.error().context("user \"" + name + "\"");
-    into.users.emplace(name, std::move(user.value()));
+    Kubeconfig::User user = read_user(each["user"], folder);
+    if (user.unreadable) user.unreadable = user.unreadable->context(path + ": user \"" + name + "\"");
+    into.users.emplace(name, std::move(user));
   }
   for (const Value& each : root["contexts"].items()) {
     const Value& context = each["context"];
@@ -105,6 +135,11 @@ std::string places(const Kubeconfig& kubeconfig) {
   std::string list;
   for (const auto& file : kubeconfig.files) list += (list.empty() ? "" : ", ") + file;
   return list.empty() ? "the kubeconfig" : list;
+}
+
+Error refused(const std::string& user, const std::string& where, const std::string& field) {
+  return {ErrorCode::kInvalid, "user \"" + user + "\" in " + where + " uses " + field +
+                                   ", which is not supported: use a client certificate or a token"};
 }
 
 }  // namespace
@@ -132,7 +167,7 @@ Result<Kubeconfig> read_kubeconfig(const std::vector<std::string>& paths) {
       continue;
     }
     if (!text) return text.error();
-    if (const auto merged = merge(kubeconfig, text.value(), folder_of(path)); !merged) {
+    if (const auto merged = merge(kubeconfig, text.value(), path); !merged) {
       return merged.error().context(path);
     }
     kubeconfig.files.push_back(path);
@@ -144,7 +179,7 @@ Result<Kubeconfig> read_kubeconfig(const std::vector<std::string>& paths) {
   return kubeconfig;
 }
 
-Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::string& context) {
+Result<KubeconfigContext> context_with_plugin(const Kubeconfig& kubeconfig, const std::string& context) {
   const std::string name = context.empty() ? kubeconfig.current_context : context;
   const std::string where = places(kubeconfig);
   if (name.empty()) return Error{ErrorCode::kNotFound, where + " has no current-context: name one"};
@@ -160,12 +195,9 @@ Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::st
   if (cluster->second.server.empty()) {
     return Error{ErrorCode::kInvalid, "cluster \"" + cluster->first + "\" in " + where + " names no server"};
   }
-  const auto refuse = [&](const std::string& problem, const std::string& field) {
-    return Error{ErrorCode::kInvalid, problem + " in " + where + " uses " + field +
-                                          ", which is not supported: use a client certificate or a token"};
-  };
+  if (cluster->second.unreadable) return *cluster->second.unreadable;
 
-  KubeconfigContext resolved{name, found->second.ns.empty() ? "default" : found->second.ns, {}};
+  KubeconfigContext resolved{name, found->second.ns.empty() ? "default" : found->second.ns, {}, {}};
   ClientTarget& target = resolved.target;
   target.url = cluster->second.server;
   target.ca_pem = cluster->second.ca_pem;
@@ -178,10 +210,19 @@ Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::st
     return Error{ErrorCode::kNotFound,
                  "context \"" + name + "\" names the user \"" + found->second.user + "\", who is not in " + where};
   }
-  if (!user->second.unsupported.empty()) return refuse("user \"" + user->first + "\"", user->second.unsupported);
+  if (!user->second.unsupported.empty()) return refused(user->first, where, user->second.unsupported);
+  if (user->second.unreadable) return *user->second.unreadable;
   target.certificate_pem = user->second.certificate_pem;
   target.key_pem = user->second.key_pem;
   target.bearer_token = user->second.token;
+  resolved.plugin = user->second.plugin;
+  if (resolved.plugin) resolved.plugin->cluster_config = cluster->second.plugin_config;
+  return resolved;
+}
+
+Result<KubeconfigContext> context_of(const Kubeconfig& kubeconfig, const std::string& context) {
+  SHIPLOG_TRY(auto resolved, context_with_plugin(kubeconfig, context));
+  if (resolved.plugin) return refused(kubeconfig.contexts.at(resolved.name).user, places(kubeconfig), "exec");
   return resolved;
 }
 

@@ -123,14 +123,68 @@ TEST_F(KubeconfigTest, NamesTheFileThatIsMissingOrBroken) {
   const auto missing = read_kubeconfig({folder + "/absent"});
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(missing.error().message, HasSubstr(folder + "/absent"));
-  for (const char* text :
-       {"{broken", "just text", "kind: Pod", "clusters: [{name: c, cluster: {certificate-authority-data: '!'}}]",
-        "users: [{name: u, user: {client-key: no-such-file}}]"}) {
+  for (const char* text : {"{broken", "just text", "kind: Pod"}) {
     const std::string path = file("broken", text);
     const auto broken = read_kubeconfig({path});
     ASSERT_FALSE(broken) << text;
     EXPECT_THAT(broken.error().message, HasSubstr(path)) << text;
   }
+}
+
+TEST_F(KubeconfigTest, WhatCannotBeReadIsAnErrorOfTheContextsThatUseIt) {
+  const std::string path = file("config", R"(
+clusters:
+- {name: good, cluster: {server: "https://good"}}
+- {name: damaged, cluster: {server: "https://damaged", certificate-authority-data: "!"}}
+users:
+- {name: good, user: {token: t}}
+- {name: keyless, user: {client-key: no-such-file}}
+contexts:
+- {name: good, context: {cluster: good, user: good}}
+- {name: damaged, context: {cluster: damaged, user: good}}
+- {name: keyless, context: {cluster: good, user: keyless}}
+current-context: good
+)");
+  const auto read = read_kubeconfig({path}).value();
+  EXPECT_EQ(context_of(read).value().target.bearer_token, "t");
+  EXPECT_THAT(context_of(read, "damaged").error().message,
+              HasSubstr(path + ": cluster \"damaged\": certificate-authority-data is not base64"));
+  const auto keyless = context_of(read, "keyless");
+  EXPECT_EQ(keyless.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(keyless.error().message, HasSubstr(path + ": user \"keyless\": client-key"));
+}
+
+TEST_F(KubeconfigTest, AProgramThatIssuesCredentialsIsOnlyForCallersThatRunIt) {
+  const std::string path = file("config", R"(
+clusters:
+- name: c
+  cluster:
+    server: "https://c"
+    extensions: [{name: other, extension: 1}, {name: client.authentication.k8s.io/exec, extension: {audience: a}}]
+users:
+- name: u
+  user:
+    exec: {apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [get, token], env: [{name: A, value: b}],
+           interactiveMode: IfAvailable, installHint: Install it., provideClusterInfo: true}
+- name: on-the-path
+  user: {exec: {command: login}}
+contexts:
+- {name: k, context: {cluster: c, user: u}}
+- {name: p, context: {cluster: c, user: on-the-path}}
+)");
+  const auto read = read_kubeconfig({path}).value();
+  EXPECT_EQ(context_of(read, "k").error().code, ErrorCode::kInvalid);
+  const auto plugin = context_with_plugin(read, "k").value().plugin;
+  ASSERT_TRUE(plugin);
+  EXPECT_EQ(std::filesystem::path{plugin->command}.lexically_normal(), folder + "/bin/login");
+  EXPECT_THAT(plugin->args, ElementsAre("get", "token"));
+  EXPECT_THAT(plugin->env, ElementsAre(std::pair<std::string, std::string>{"A", "b"}));
+  EXPECT_EQ(plugin->api_version, "client.authentication.k8s.io/v1");
+  EXPECT_EQ(plugin->interactive_mode, "IfAvailable");
+  EXPECT_EQ(plugin->install_hint, "Install it.");
+  EXPECT_TRUE(plugin->provide_cluster_info);
+  EXPECT_EQ(plugin->cluster_config["audience"].str(), "a");
+  EXPECT_EQ(context_with_plugin(read, "p").value().plugin->command, "login");
 }
 
 TEST_F(KubeconfigTest, ReadsTheFilesThatKubectlReads) {

@@ -1,6 +1,7 @@
 // Objects that join, rotate-credentials and unjoin create and delete in the control plane and in the member.
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -324,6 +325,64 @@ TEST_F(Join, UnjoinLeavesWhatAnotherControlPlaneUses) {  // 1.5.5
   EXPECT_TRUE(eventually([&] { return member.get(accounts + "karmada-m1").status == 404; }));
   EXPECT_EQ(member.get(accounts + "karmada-impersonator").status, 200);
   EXPECT_EQ(member.get(accounts + "karmada-elsewhere").status, 200);
+}
+
+/// A kubeconfig whose user's credentials are what `script` prints.
+class JoinWithPlugin : public Join {
+ protected:
+  std::string plugin_kubeconfig(const std::string& process, const std::string& script) {
+    std::filesystem::create_directory(fleet_.path("bin"));
+    const std::string program = fleet_.path("bin/login-" + process);
+    std::ofstream{program} << "#!/bin/sh\n" << script;
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    Value config = json(fleet_.kubectl_ok({"config", "view", "--raw", "-o", "json"}, {}, process));
+    config.edit("users").edit_items().front().set(
+        "user", json(R"({"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"bin/login-)" + process +
+                     R"(","interactiveMode":"Never","env":[{"name":"KIND","value":"ExecCredential"}]}})"));
+    const std::string path = fleet_.path("plugin-" + process + ".kubeconfig");
+    std::ofstream{path} << to_json(config);
+    return path;
+  }
+  /// Prints the certificate and the key of the process's own kubeconfig.
+  std::string prints_certificate(const std::string& process) {
+    const auto own = context_of(read_kubeconfig({fleet_.kubeconfig(process)}).value()).value().target;
+    const Value status =
+        Value::object({{"clientCertificateData", own.certificate_pem}, {"clientKeyData", own.key_pem}});
+    return "cat <<END\n{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"$KIND\",\"status\":" +
+           to_json(status) + "}\nEND\n";
+  }
+};
+
+TEST_F(JoinWithPlugin, CredentialsOfAProgramServeTheMemberAndTheControlPlane) {
+  const std::string member = plugin_kubeconfig("m1", prints_certificate("m1"));
+  const std::string plane = plugin_kubeconfig("plane", prints_certificate("plane"));
+  const Ran joined = fleet_.shiplogctl({"--kubeconfig", plane, "join", "m1", "--cluster-kubeconfig", member});
+  ASSERT_TRUE(joined.ok()) << joined;
+  expect_propagates("through-a-plugin");
+  const Ran failing = fleet_.shiplogctl(
+      {"--kubeconfig", plugin_kubeconfig("plane", "echo 'sign in first' >&2; exit 3\n"), "get", "clusters"});
+  EXPECT_FALSE(failing.ok());
+  EXPECT_TRUE(failing.says("sign in first")) << failing;
+  EXPECT_TRUE(failing.says("failed with exit code 3")) << failing;
+}
+
+TEST_F(JoinWithPlugin, AProgramIsRunAgainWhenItsTokenIsNoLongerAccepted) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  fleet_.kubectl_ok({"create", "serviceaccount", "reader"});
+  fleet_.kubectl_ok(
+      {"create", "clusterrolebinding", "reader", "--clusterrole=cluster-admin", "--serviceaccount=default:reader"});
+  std::string token = fleet_.kubectl_ok({"create", "token", "reader"});
+  while (token.ends_with('\n')) token.pop_back();
+  const std::string runs = fleet_.path("runs");
+  const Ran listed = fleet_.shiplogctl(
+      {"--kubeconfig",
+       plugin_kubeconfig("plane", "echo run >>" + runs + "; t=outdated; [ $(wc -l <" + runs + ") = 1 ] || t=" + token +
+                                      "\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":"
+                                      "\"ExecCredential\",\"status\":{\"token\":\"'$t'\"}}'\n"),
+       "get", "clusters"});
+  ASSERT_TRUE(listed.ok()) << listed;
+  EXPECT_TRUE(listed.says("m1")) << listed;
+  EXPECT_EQ(read_file(runs), "run\nrun\n");
 }
 
 }  // namespace

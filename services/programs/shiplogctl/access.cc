@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "services/programs/shiplogctl/credential_plugin.h"
+
 namespace shiplog::ctl {
 namespace {
 
@@ -36,7 +38,7 @@ void AccessOptions::add_options(CLI::App& app) {
 
 Result<KubeconfigContext> AccessOptions::resolve() const {
   SHIPLOG_TRY(const auto config, read(kubeconfig));
-  return context_of(config, context);
+  return context_with_plugin(config, context);
 }
 
 Result<ServerConnection> AccessOptions::connect() const {
@@ -44,7 +46,7 @@ Result<ServerConnection> AccessOptions::connect() const {
     return Error{ErrorCode::kBadRequest, "--as-group and --as-uid need --as USER"};
   }
   SHIPLOG_TRY(const auto resolved, resolve());
-  return ServerConnection::open("the control plane", resolved.target, as);
+  return connect_to("the control plane", resolved, as);
 }
 
 Result<std::string> AccessOptions::namespace_or_default() const {

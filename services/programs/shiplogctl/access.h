@@ -19,8 +19,9 @@ struct AccessOptions {
   ImpersonatedUser as;
 
   void add_options(CLI::App& app);
-  /// Errors: kNotFound, kInvalid, kIo about the kubeconfig; kBadRequest, groups or a uid without a user.
+  /// Without the credentials that a plugin issues. Errors: kNotFound, kInvalid, kIo about the kubeconfig.
   Result<KubeconfigContext> resolve() const;
+  /// Errors: those of resolve() and connect_to(); kBadRequest, groups or a uid without a user.
   Result<ServerConnection> connect() const;
   /// The namespace given as an option, or the context's.
   Result<std::string> namespace_or_default() const;

@@ -120,13 +120,13 @@ Result<int> apply_with_policies(const KubectlCommand& command, const AccessOptio
   // kubectl reads files, folders, addresses and kustomizations, and knows which kinds have a namespace.
   const auto read = run_child(joined({"kubectl", "create", "--dry-run=client", "--validate=false", "-o", "json"},
                                      {command.globals, words.objects}),
-                              std::nullopt, true);
+                              {.capture = true});
   if (!read) return read.error().context("shiplogctl apply runs kubectl");
   if (read.value().code != 0) return read.value().code;
   SHIPLOG_TRY(const auto objects, split_documents(read.value().out));
   const std::string text = to_json(with_policies(objects, command.clusters));
   SHIPLOG_TRY(const auto applied,
-              run_child(joined({"kubectl", "apply", "-f", "-"}, {command.globals, words.others}), text, false));
+              run_child(joined({"kubectl", "apply", "-f", "-"}, {command.globals, words.others}), {.input = text}));
   return applied.code;
 }
 

@@ -1,9 +1,11 @@
 #include "services/programs/shiplogctl/child_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -22,6 +24,18 @@ std::vector<char*> arguments_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   return arguments;
+}
+
+/// Our variables, but those in `others`, and then these.
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& others) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view ours = *variable;
+    const auto same_name = [&](const auto& other) { return ours.starts_with(other.first + "="); };
+    if (std::ranges::none_of(others, same_name)) variables.emplace_back(ours);
+  }
+  for (const auto& [name, value] : others) variables.push_back(name + "=" + value);
+  return variables;
 }
 
 Error failed(const std::string& program, int error) {
@@ -74,9 +88,10 @@ std::string read_all(int fd) {
 
 }  // namespace
 
-Result<ChildResult> run_child(const std::vector<std::string>& words, const std::optional<std::string>& input,
-                              bool capture) {
-  SHIPLOG_CHECK(!words.empty() && !(input && capture), "a child process has a name, and one pipe at most");
+Result<ChildResult> run_child(const std::vector<std::string>& words, const ChildSettings& settings) {
+  const auto& input = settings.input;
+  const bool capture = settings.capture;
+  SHIPLOG_CHECK(!words.empty() && !(input && !input->empty() && capture), "no child writes to us while we write to it");
   ChildPipe in;
   ChildPipe out;
   if ((input && !in.open()) || (capture && !out.open())) return failed(words.front(), errno);
@@ -86,7 +101,10 @@ Result<ChildResult> run_child(const std::vector<std::string>& words, const std::
   if (capture) ::posix_spawn_file_actions_adddup2(&actions, out.write_end(), STDOUT_FILENO);
   pid_t pid = 0;
   auto arguments = arguments_of(words);
-  const int error = ::posix_spawnp(&pid, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
+  const std::vector<std::string> variables = environment_with(settings.env);
+  auto environment = arguments_of(variables);
+  const int error =
+      ::posix_spawnp(&pid, words.front().c_str(), &actions, nullptr, arguments.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return failed(words.front(), error);
   ChildResult result;

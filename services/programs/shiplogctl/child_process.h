@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/result.h"
@@ -13,11 +14,16 @@ struct ChildResult {
   std::string out;  ///< standard output, if it was captured
 };
 
-/// Runs a program (found on the PATH) and waits for it. Standard input is `input`, or ours; standard output is captured
-/// or ours. Not both: a program that prints before it has read everything would wait forever. Errors: kNotFound, there
-/// is no such program; kIo.
-Result<ChildResult> run_child(const std::vector<std::string>& words, const std::optional<std::string>& input,
-                              bool capture);
+struct ChildSettings {
+  std::optional<std::string> input = {};  ///< its standard input; nullopt: ours
+  /// Its standard output is captured; else it is ours. Not with an input that is not empty: a program that prints
+  /// before it has read everything would wait forever.
+  bool capture = false;
+  std::vector<std::pair<std::string, std::string>> env = {};  ///< instead of our variables of these names
+};
+
+/// Runs a program (found on the PATH) and waits for it. Errors: kNotFound, there is no such program; kIo.
+Result<ChildResult> run_child(const std::vector<std::string>& words, const ChildSettings& settings);
 
 /// Replaces this process by a program. Returns only its failure: kNotFound, kIo.
 Error become(const std::vector<std::string>& words);

@@ -88,6 +88,24 @@ HttpRequest request_of(std::string method, const std::string& path, const Value&
 struct ServerConnection::Impl {
   std::shared_ptr<IoThreads> io = std::make_shared<IoThreads>(1);
   std::unique_ptr<HttpClient> client;
+  std::mutex mutex;  // guards what follows
+  std::function<Result<std::string>()> renew;
+  std::string renewed;  // the token, in place of the client's
+
+  void authorize(HttpRequest& request) {
+    const std::lock_guard lock{mutex};
+    if (!renewed.empty()) request.headers.set("Authorization", "Bearer " + renewed);
+  }
+
+  /// For a request that was refused: whether there is another token by now.
+  Result<bool> renew_after(const HttpRequest& refused) {
+    const std::lock_guard lock{mutex};
+    if (!renew) return false;
+    const std::string* used = refused.headers.find("Authorization");
+    if (!renewed.empty() && (used == nullptr || *used != "Bearer " + renewed)) return true;  // by another thread
+    SHIPLOG_TRY(renewed, renew());
+    return true;
+  }
 };
 
 ServerConnection::ServerConnection(std::string what, ClientTarget target, ImpersonatedUser as,
@@ -112,6 +130,11 @@ ServerConnection ServerConnection::below(std::string what, std::string prefix) c
   member.prefix_ = prefix_ + std::move(prefix);
   member.patience_ = patience_;
   return member;
+}
+
+void ServerConnection::renew_token_with(std::function<Result<std::string>()> renew) {
+  const std::lock_guard lock{impl_->mutex};
+  impl_->renew = std::move(renew);
 }
 
 void ServerConnection::impersonate(HttpRequest& request) const {
@@ -153,10 +176,18 @@ Result<Value> ServerConnection::call(HttpRequest request) {
   const std::string path = request.path;
   request.path = prefix_ + request.path;
   impersonate(request);
-  const auto answer = std::make_shared<DeliveredValue<Result<HttpResponse>>>();
-  impl_->client->request(std::move(request), patience_,
-                         [answer](Result<HttpResponse> response) { answer->set(std::move(response)); });
-  const auto response = answer->get();
+  const auto ask = [&] {
+    impl_->authorize(request);
+    const auto answer = std::make_shared<DeliveredValue<Result<HttpResponse>>>();
+    impl_->client->request(request, patience_,
+                           [answer](Result<HttpResponse> received) { answer->set(std::move(received)); });
+    return answer->get();
+  };
+  auto response = ask();
+  if (response && response.value().status == 401) {
+    SHIPLOG_TRY(const bool renewed, impl_->renew_after(request));
+    if (renewed) response = ask();
+  }
   if (!response) return unreachable(response.error());
   if (response.value().status < 200 || response.value().status > 299) return refused(response.value());
   auto body = parse_json(response.value().body);
@@ -203,6 +234,16 @@ Result<void> ServerConnection::lines(const std::string& path, const HttpRequest:
   request.query = query;
   request.headers.set("Accept", accept.empty() ? "application/json" : accept);
   impersonate(request);
+  impl_->authorize(request);
+  auto passed_on = lines_once(request, on_line);
+  if (passed_on || passed_on.error().code != ErrorCode::kUnauthorized) return passed_on;
+  SHIPLOG_TRY(const bool renewed, impl_->renew_after(request));
+  if (!renewed) return passed_on;
+  impl_->authorize(request);
+  return lines_once(std::move(request), on_line);
+}
+
+Result<void> ServerConnection::lines_once(HttpRequest request, const std::function<bool(std::string_view)>& on_line) {
   const auto streamed = std::make_shared<Streamed>();
   const auto stream = impl_->client->stream(
       std::move(request),

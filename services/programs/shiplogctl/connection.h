@@ -45,6 +45,10 @@ class ServerConnection {
   /// shares the client, and may be used by another thread.
   ServerConnection below(std::string what, std::string prefix) const;
 
+  /// When the server does not accept the credentials, a request is repeated once with the token that `renew` returns,
+  /// as are those of connections below() this one. Called by one thread at a time.
+  void renew_token_with(std::function<Result<std::string>()> renew);
+
   const ClientTarget& target() const { return target_; }
   /// The timeout of a request; one minute by default.
   void set_patience(Millis patience) { patience_ = patience; }
@@ -54,6 +58,7 @@ class ServerConnection {
   ServerConnection(std::string what, ClientTarget target, ImpersonatedUser as, std::shared_ptr<Impl> impl);
   void impersonate(HttpRequest& request) const;
   Result<Value> call(HttpRequest request);
+  Result<void> lines_once(HttpRequest request, const std::function<bool(std::string_view)>& on_line);
   Error unreachable(const Error& error) const;
   Error refused(const HttpResponse& response) const;
 

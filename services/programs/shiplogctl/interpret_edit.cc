@@ -74,7 +74,7 @@ class EditedFile {
       if (!file.flush()) return Error{ErrorCode::kIo, "cannot write " + name_};
     }
     // As kubectl: $EDITOR may have options.
-    SHIPLOG_TRY(const auto ran, run_child({"sh", "-c", editor() + " \"$1\"", "sh", name_}, std::nullopt, false));
+    SHIPLOG_TRY(const auto ran, run_child({"sh", "-c", editor() + " \"$1\"", "sh", name_}, {}));
     if (ran.code != 0) {
       return Error{ErrorCode::kIo, "the editor (" + editor() + ") ended with code " + std::to_string(ran.code)};
     }

@@ -4,6 +4,7 @@
 
 #include "events/base/time.h"
 #include "services/http/kubeconfig.h"
+#include "services/programs/shiplogctl/credential_plugin.h"
 #include "services/programs/shiplogctl/program.h"
 
 namespace shiplog::ctl {
@@ -32,8 +33,8 @@ void Program::add_join() {
     if (no_wait_) join_.wait_seconds = 0;
     const auto files = kubeconfig_paths(member_kubeconfig_, std::getenv("KUBECONFIG"), std::getenv("HOME"));
     SHIPLOG_TRY(const auto config, read_kubeconfig(files));
-    SHIPLOG_TRY(const auto member_context, context_of(config, member_context_));
-    SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + join_.name, member_context.target));
+    SHIPLOG_TRY(const auto member_context, context_with_plugin(config, member_context_));
+    SHIPLOG_TRY(auto member, connect_to("member cluster " + join_.name, member_context));
     SHIPLOG_TRY(auto plane, access_.connect());
     SHIPLOG_TRY(join(plane, member, join_, out_, err_));
     return 0;
@@ -118,8 +119,8 @@ Result<std::optional<ServerConnection>> Program::connect_member(const std::strin
   if (member_kubeconfig_.empty()) return std::optional<ServerConnection>{};
   SHIPLOG_TRY(const auto config, read_kubeconfig({member_kubeconfig_}));
   const bool named = member_context_.empty() && config.contexts.contains(name);
-  SHIPLOG_TRY(const auto context, context_of(config, named ? name : member_context_));
-  SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + name, context.target));
+  SHIPLOG_TRY(const auto context, context_with_plugin(config, named ? name : member_context_));
+  SHIPLOG_TRY(auto member, connect_to("member cluster " + name, context));
   return std::optional{std::move(member)};
 }
 

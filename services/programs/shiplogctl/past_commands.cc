@@ -6,6 +6,7 @@
 #include "events/base/system.h"
 #include "events/base/yaml.h"
 #include "services/http/private_file.h"
+#include "services/programs/shiplogctl/credential_plugin.h"
 #include "services/programs/shiplogctl/past_context.h"
 #include "services/programs/shiplogctl/program.h"
 
@@ -29,10 +30,12 @@ Result<std::vector<KubeconfigFile>> read_files(const std::string& flag) {
 std::string present_name(const std::string& context) { return context.substr(0, context.rfind('@')); }
 
 /// That the server reads the past there, and that the user may.
-Result<void> check(ClientTarget target, const std::string& prefix, const ImpersonatedUser& as) {
-  const size_t past = target.url.find("/at/");
-  target.url = target.url.substr(0, past) + prefix;
-  SHIPLOG_TRY(auto server, ServerConnection::open("the control plane", target, as));
+Result<void> check(KubeconfigContext context, const std::string& prefix, const ImpersonatedUser& as) {
+  std::string& url = context.target.url;
+  url = url.substr(0, url.find("/at/"));
+  while (url.ends_with('/')) url.pop_back();
+  url += prefix;
+  SHIPLOG_TRY(auto server, connect_to("the control plane", context, as));
   SHIPLOG_TRY(server.get("/version"));
   return ok();
 }
@@ -46,7 +49,7 @@ void Program::add_at_command() {
     usage_ = false;
     SHIPLOG_TRY(const auto resolved, access_.resolve());
     const std::string prefix = "/at/" + moment + (at_.speed.empty() ? "" : ",speed=" + at_.speed);
-    SHIPLOG_TRY(check(resolved.target, prefix, access_.as));
+    SHIPLOG_TRY(check(resolved, prefix, access_.as));
     SHIPLOG_TRY(const auto files, read_files(access_.kubeconfig));
     PastContext past{at_.name, resolved.name, prefix};
     if (past.name.empty()) {

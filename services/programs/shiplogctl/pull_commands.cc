@@ -6,6 +6,7 @@
 #include "events/base/system.h"
 #include "events/base/time.h"
 #include "services/http/kubeconfig.h"
+#include "services/programs/shiplogctl/credential_plugin.h"
 #include "services/programs/shiplogctl/program.h"
 
 namespace shiplog::ctl {
@@ -85,7 +86,7 @@ void Program::add_register() {
               register_.kubeconfig_out = register_.name + ".agent.kubeconfig";
             }
             SHIPLOG_TRY(check_register_options(register_));
-            SHIPLOG_TRY(auto member, ServerConnection::open("member cluster " + register_.name, member_context.target));
+            SHIPLOG_TRY(auto member, connect_to("member cluster " + register_.name, member_context));
             SystemRandom random;
             SHIPLOG_TRY(register_cluster_pull(member, access_.kubeconfig, register_, random, out_, err_));
             return 0;
@@ -148,15 +149,14 @@ void Program::add_unregister() {
     if (!access_.ns.empty()) unregister_.ns = access_.ns;
     SHIPLOG_TRY(auto member, connect_member(unregister_.name));
     const bool own = karmada_config_.empty() && access_.kubeconfig.empty();
-    ClientTarget target;
+    KubeconfigContext context;
     if (own) {
-      SHIPLOG_TRY(target, agent_access(*member, unregister_));
+      SHIPLOG_TRY(context.target, agent_access(*member, unregister_));
     } else {
       if (!karmada_config_.empty()) access_.kubeconfig = karmada_config_;
-      SHIPLOG_TRY(auto resolved, access_.resolve());
-      target = std::move(resolved.target);
+      SHIPLOG_TRY(context, access_.resolve());
     }
-    SHIPLOG_TRY(auto plane, ServerConnection::open("the control plane", target));
+    SHIPLOG_TRY(auto plane, connect_to("the control plane", context));
     SHIPLOG_TRY(unregister(plane, *member, !own, unregister_, out_, err_));
     return 0;
   });
