@@ -330,6 +330,12 @@ Result<SnapshotInfo> Projections::snapshot_info(const std::string& file) {
   return Error{ErrorCode::kUnavailable, file + " was made with another schema or fold version"};
 }
 
+Result<std::optional<std::pair<Offset, EntryId>>> Projections::last_entry(const std::string& file) {
+  SHIPLOG_TRY([[maybe_unused]] const SnapshotInfo of_this_build, snapshot_info(file));
+  SHIPLOG_TRY(const auto connection, store::open_reader(file));
+  return read_last(*connection);
+}
+
 Result<SnapshotInfo> Projections::migrate(const std::string& file, const std::string& path) {
   const std::string made = path + ".new";
   SHIPLOG_TRY(store::migrate_database(file, made));

@@ -79,6 +79,8 @@ class Projections {
   /// What a snapshot, or a projection that no process has open, claims to hold; nothing is verified. Errors: kNotFound;
   /// kCorrupt; kUnavailable, it was created by another schema or fold version.
   static Result<SnapshotInfo> snapshot_info(const std::string& file);
+  /// The newest entry that a file of this build has applied; nullopt: none. Errors: those of snapshot_info().
+  static Result<std::optional<std::pair<Offset, EntryId>>> last_entry(const std::string& file);
   /// Makes a projection file of this build of a snapshot, or a projection that no process has open, of another build:
   /// for a journal that is trimmed, so that it cannot be folded again. The objects must hash to what was recorded.
   /// Errors: kCorrupt, they do not, or the file has too little in common with one of this build; kIo.

@@ -404,6 +404,10 @@ void ApiServer::settle(Entry entry, std::function<void(Result<Outcome>)> done) {
   append_settlement(*impl_->server, std::move(entry), std::move(done));
 }
 
+Result<void> ApiServer::use_certificate(const KeyPair& server) {
+  return impl_->http->use_certificate(server.certificate_pem, server.key_pem);
+}
+
 std::string ApiServer::url() const { return impl_->http->url(); }
 uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
 

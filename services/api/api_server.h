@@ -5,6 +5,7 @@
 #include <string>
 
 #include "services/api/pipeline/server.h"
+#include "services/http/tls.h"
 
 namespace shiplog::api {
 
@@ -24,6 +25,9 @@ class ApiServer {
   void submit(HttpRequest request, std::shared_ptr<ResponseWriter> writer, Submission submission);
   /// Appends the entry that settles a produced request which was not carried out; `done` is called on the fold thread.
   void settle(Entry entry, std::function<void(Result<Outcome>)> done);
+
+  /// See HttpServer.
+  Result<void> use_certificate(const KeyPair& server);
 
   std::string url() const;
   uint16_t port() const;

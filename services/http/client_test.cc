@@ -217,6 +217,22 @@ TEST_F(HttpClientTest, ReportsThatTheCertificateHasExpired) {
   EXPECT_THAT(answer.error().message, HasSubstr("has expired (CN=old, valid until "));
 }
 
+TEST_F(HttpClientTest, AServersNewCertificateIsForNewConnections) {
+  const auto server = serve(echo);
+  const auto before = client_for(tls_target(*server));
+  EXPECT_TRUE(ask(*before, get("/")));
+  const Validity validity = valid_for_days(testing::test_now(), 1);
+  const KeyPair other = make_authority("other-ca", validity).value();
+  const KeyPair renewed = issue_server_certificate(other, "new", {{"localhost"}, {"127.0.0.1"}}, validity).value();
+  EXPECT_FALSE(server->use_certificate("no PEM", renewed.key_pem));
+  ASSERT_TRUE(server->use_certificate(renewed.certificate_pem, renewed.key_pem));
+  EXPECT_TRUE(ask(*before, get("/"))) << "its connection is open";
+  EXPECT_FALSE(ask(*client_for(tls_target(*server)), get("/")));
+  ClientTarget target = tls_target(*server);
+  target.ca_pem = other.certificate_pem;
+  EXPECT_TRUE(ask(*client_for(target), get("/")));
+}
+
 TEST_F(HttpClientTest, InsecureTakesAnyCertificate) {
   const auto server = serve(echo);
   ClientTarget target;

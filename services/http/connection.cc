@@ -29,7 +29,7 @@ HttpConnection::HttpConnection(std::shared_ptr<ServerState> server, net::Strand 
 void HttpConnection::start() {
   read_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds{server_->options.header_timeout.value};
   tick();
-  if (!server_->tls) return next_request();
+  if (server_->options.certificate_pem.empty()) return next_request();
   // A client that sends nothing gets no TLS session.
   transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
     if (self->phase_ == Phase::kClosed) return;
@@ -39,7 +39,7 @@ void HttpConnection::start() {
 }
 
 void HttpConnection::handshake() {
-  transport_->handshake_as_server(server_->tls, [self = shared_from_this()](const Result<void>& done) {
+  transport_->handshake_as_server(server_->current_tls(), [self = shared_from_this()](const Result<void>& done) {
     if (self->phase_ == Phase::kClosed) return;
     if (!done) return self->lose(done.error().context("TLS handshake failed"));
     self->peer_ = self->transport_->peer();

@@ -25,7 +25,6 @@ class HttpConnection;
 struct ServerState {
   HttpServer::Options options;
   HttpServer::Handler handler;
-  net::TlsContext tls;  // nullptr: plain
 
   std::atomic<size_t> in_flight{0};
   std::atomic<size_t> streams{0};
@@ -34,11 +33,13 @@ struct ServerState {
   std::atomic<uint64_t> refused{0};
 
   std::mutex mutex;
+  net::TlsContext tls;  // guarded by mutex; nullptr: plain
   std::condition_variable emptied;
   std::map<HttpConnection*, std::weak_ptr<HttpConnection>> connections;
   std::map<std::string, size_t> by_address;  // connections now
   std::atomic<bool> stopping{false};
 
+  net::TlsContext current_tls();
   /// False: there are too many, in all or from its address, or the server is stopping.
   bool enter(const std::shared_ptr<HttpConnection>& connection);
   void leave(HttpConnection* connection);

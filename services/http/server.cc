@@ -56,12 +56,21 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Handler h
   return std::unique_ptr<HttpServer>{new HttpServer{std::move(impl)}};
 }
 
+Result<void> HttpServer::use_certificate(const std::string& certificate_pem, const std::string& key_pem) {
+  ServerState& state = *impl_->state;
+  if (!state.current_tls()) return Error{ErrorCode::kBadRequest, "the server is plain HTTP"};
+  SHIPLOG_TRY(auto tls, server_tls(certificate_pem, key_pem, state.options.client_ca_pem));
+  const std::lock_guard lock{state.mutex};
+  state.tls = std::move(tls);
+  return ok();
+}
+
 uint16_t HttpServer::bound_port() const { return impl_->listener->port(); }
 
 std::string HttpServer::url() const {
   const ServerState& state = *impl_->state;
   const bool is_ipv6 = state.options.host.find(':') != std::string::npos;
-  return std::string{state.tls ? "https://" : "http://"} +
+  return std::string{!state.options.certificate_pem.empty() ? "https://" : "http://"} +
          (is_ipv6 ? "[" + state.options.host + "]" : state.options.host) + ":" + std::to_string(bound_port());
 }
 

@@ -91,6 +91,10 @@ class HttpServer {
   /// stop(Millis{0})
   ~HttpServer();
 
+  /// Connections from now on are served with this certificate. Errors: kBadRequest, it cannot be read, or the server is
+  /// plain.
+  Result<void> use_certificate(const std::string& certificate_pem, const std::string& key_pem);
+
   uint16_t bound_port() const;
   /// "https://127.0.0.1:6443"
   std::string url() const;

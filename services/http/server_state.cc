@@ -2,6 +2,11 @@
 
 namespace shiplog {
 
+net::TlsContext ServerState::current_tls() {
+  const std::lock_guard lock{mutex};
+  return tls;
+}
+
 bool ServerState::enter(const std::shared_ptr<HttpConnection>& connection) {
   const std::lock_guard lock{mutex};
   if (stopping || connections.size() >= options.max_connections) return false;

@@ -124,8 +124,8 @@ class FolderLock {
   int fd_;
 };
 
-bool fresh_for_days(const CertificateInfo& info, UtcMillis now, int64_t days) {
-  return info.not_before <= now && now + Millis{days * kDay} < info.not_after;
+bool fresh(const CertificateInfo& info, UtcMillis now) {
+  return info.not_before <= now && !needs_renewal(info.not_after, now);
 }
 
 bool contains_all(const std::vector<std::string>& have, const std::vector<std::string>& want) {
@@ -213,6 +213,8 @@ Result<KeyPair> load_or_create(const std::string& path, const std::function<bool
   return made;
 }
 
+bool needs_renewal(UtcMillis not_after, UtcMillis now) { return not_after <= now + Millis{kRenewDays * kDay}; }
+
 Result<KeyPair> load_or_create_authority(const std::string& path, const std::string& common_name, UtcMillis now) {
   SHIPLOG_TRY(auto authority, load_or_create(
                                   path, [](const KeyPair&) { return true; },
@@ -230,7 +232,7 @@ Result<KeyPair> load_or_create_server_certificate(const std::string& path, const
   for (const std::string& ip : names.ips) addresses.push_back(canonical_address(ip));
   const auto usable = [&](const KeyPair& found) {
     const auto info = inspect_certificate(found.certificate_pem);
-    return info && issued_by(found, authority) && fresh_for_days(info.value(), now, kRenewDays) &&
+    return info && issued_by(found, authority) && fresh(info.value(), now) &&
            contains_all(info.value().dns_names, names.dns) && contains_all(info.value().ip_addresses, addresses);
   };
   return load_or_create(path, usable, [&] {
@@ -243,8 +245,8 @@ Result<KeyPair> load_or_create_client_certificate(const std::string& path, const
                                                   const std::vector<std::string>& organizations, UtcMillis now) {
   const auto usable = [&](const KeyPair& found) {
     const auto info = inspect_certificate(found.certificate_pem);
-    return info && issued_by(found, authority) && fresh_for_days(info.value(), now, kRenewDays) &&
-           info.value().common_name == common_name && info.value().organizations == organizations;
+    return info && issued_by(found, authority) && fresh(info.value(), now) && info.value().common_name == common_name &&
+           info.value().organizations == organizations;
   };
   return load_or_create(path, usable, [&] {
     return issue_client_certificate(authority, common_name, organizations, valid_for_days(now, kLeafDays));

@@ -66,16 +66,19 @@ bool issued_by(const KeyPair& key_pair, const KeyPair& authority);
 Result<KeyPair> load_or_create(const std::string& path, const std::function<bool(const KeyPair&)>& usable,
                                const std::function<Result<KeyPair>()>& make);
 
+/// Whether a certificate that is valid until then has less than 30 days left.
+bool needs_renewal(UtcMillis not_after, UtcMillis now);
+
 /// load_or_create() for an authority, made only when missing: everything it signed hangs on it. Ten years.
 /// Error also: kBadRequest when the two files do not belong together.
 Result<KeyPair> load_or_create_authority(const std::string& path, const std::string& common_name, UtcMillis now);
 
-/// For a server: made anew when it lacks one of the names, was signed by another authority or has under 30 days left.
+/// For a server: made anew when it lacks one of the names, was signed by another authority or needs_renewal().
 Result<KeyPair> load_or_create_server_certificate(const std::string& path, const KeyPair& authority,
                                                   const std::string& common_name, const ServerNames& names,
                                                   UtcMillis now);
 
-/// For a client: made anew when the names differ, another authority signed it or it has under 30 days left.
+/// For a client: made anew when the names differ, another authority signed it or it needs_renewal().
 Result<KeyPair> load_or_create_client_certificate(const std::string& path, const KeyPair& authority,
                                                   const std::string& common_name,
                                                   const std::vector<std::string>& organizations, UtcMillis now);

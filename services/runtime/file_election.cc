@@ -404,7 +404,8 @@ std::optional<bool> FileElection::led(const std::string& service) {
   }
   probe.generation = impl_->newest(probe);
   const int fd = ::open(impl_->path_of(probe, probe.generation).c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT ? std::optional{false} : std::nullopt;
+  // A file that this process cannot open it cannot lead by either; without descriptors it does not know.
+  if (fd < 0) return errno == EMFILE || errno == ENFILE ? std::nullopt : std::optional{false};
   // A shared lock for a moment: a candidate that meets it looks again soon.
   const bool free = ::flock(fd, LOCK_SH | LOCK_NB) == 0;
   const bool held = !free && errno == EWOULDBLOCK;

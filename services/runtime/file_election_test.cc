@@ -299,5 +299,20 @@ TEST(FileElection, WhatAKilledProcessLeftBehindDoesNotCountAsAnother) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("processes/killed")));
 }
 
+TEST(FileElection, WhereItsFilesCannotBeOpenedNoProcessLeads) {
+  const TestDirectory directory{"election"};
+  const std::string folder = directory.file("leases");
+  std::ofstream{folder} << "no folder";
+  ThreadLoop loop;
+  FileElection election{
+      {.folder = folder, .identity = "a", .executor = &loop, .poll_every = Millis{10}, .patience = 20}};
+  loop.call([&] {
+    election.campaign("scheduler", [](bool) { ADD_FAILURE() << "it leads"; });
+    EXPECT_EQ(election.led("scheduler"), std::optional{false});
+  });
+  election.resign();
+  loop.stop();
+}
+
 }  // namespace
 }  // namespace shiplog

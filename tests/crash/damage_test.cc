@@ -133,6 +133,13 @@ TEST_F(Damage, OtherDamageIsReportedToo) {
   write_file(journal_, "some other content, long enough for a header: " + std::string(5000, '.'));
   fs::remove(journal_ + "-wal");
   expect_refusal({journal_, "not a SQLite file"});
+  restore();
+  const std::string projection = plane_.fleet().path("plane/projection.db");
+  fs::rename(projection, projection + ".aside");
+  fs::create_directory(projection);
+  expect_refusal({projection, "Is a directory"});
+  fs::remove(projection);
+  fs::rename(projection + ".aside", projection);
   expect_recovery_after_restore();
 }
 

@@ -49,6 +49,16 @@ class TrimmedJournal : public ::testing::Test {
     return fleet_.api(process).get(kConfigMaps + "/settings").json["data"]["number"].str();
   }
 
+  std::filesystem::path newest_snapshot() const {
+    std::filesystem::path newest;
+    for (const auto& file : std::filesystem::directory_iterator(fleet_.path("plane/snapshots"))) {
+      if (file.path().filename().string().starts_with("revision-") && file.path().extension() == ".db") {
+        newest = std::max(newest, file.path());
+      }
+    }
+    return newest;
+  }
+
   int written_ = 0;
   e2e::Fleet fleet_;
 };
@@ -90,6 +100,50 @@ TEST_F(TrimmedJournal, IsServedRestartedAndVerifiedFromASnapshot) {
   write(1);
   serve("second", "api");
   EXPECT_EQ(number("second"), number()) << "a process with an empty data folder";
+}
+
+// What the error says to do when the end of the journal is lost, and what becomes of a snapshot that has the lost
+// entries.
+TEST_F(TrimmedJournal, WithoutItsLostEndItGoesOnFromASnapshotThatFits) {
+  serve();
+  trim_beyond(100);
+  const std::string kept = number();
+  EXPECT_EQ(fleet_.process("plane").terminate(), 0);  // closing moves the write-ahead log into the file
+  const auto with_snapshots = [&](bool wait) {
+    fleet_.serve("plane", {"--roles=api,control", "--journal=" + address(), "--snapshot-every=20"}, wait);
+  };
+  const auto remove_projection = [&] {
+    for (const char* file : {"projection.db", "projection.db-wal", "projection.db-shm"}) {
+      std::filesystem::remove(fleet_.path(std::string{"plane/"} + file));
+    }
+  };
+  const auto before = newest_snapshot();
+  with_snapshots(true);
+  write(25);
+  EXPECT_TRUE(eventually([&] { return newest_snapshot() > before; }));
+  fleet_.kill("plane");
+  const std::filesystem::path aside = fleet_.path("aside.db");
+  std::filesystem::copy_file(newest_snapshot(), aside);
+  std::filesystem::resize_file(fleet_.path("plane/journal.db-wal"), 0);
+
+  with_snapshots(false);
+  EXPECT_TRUE(eventually([&] { return !fleet_.process("plane").running(); }));
+  EXPECT_NE(log_of("plane").find("is shorter than what was acknowledged"), std::string::npos) << log_of("plane");
+  EXPECT_NE(log_of("plane").find("Keep the snapshots"), std::string::npos) << log_of("plane");
+  std::filesystem::remove(fleet_.path("plane/journal.db-head"));
+  remove_projection();
+  with_snapshots(true);
+  EXPECT_EQ(number(), kept);
+
+  // The journal reaches beyond the lost entries again, with others in their place.
+  write(60);
+  const std::string last = number();
+  EXPECT_EQ(fleet_.process("plane").terminate(), 0);
+  std::filesystem::copy_file(aside, fleet_.path("plane/snapshots/revision-00000000000099999999.db"));
+  remove_projection();
+  with_snapshots(true);
+  EXPECT_NE(log_of("plane").find("event=snapshot.unusable"), std::string::npos) << log_of("plane");
+  EXPECT_EQ(number(), last);
 }
 
 TEST_F(TrimmedJournal, AProcessThatIsBehindStartsFromASnapshot) {

@@ -18,7 +18,10 @@ Error shorter(const std::string& path, int64_t next, int64_t marked) {
               "-wal was truncated or not copied with it. Restore the file together with its -wal from "
               "a backup. To go on without these entries for good, stop all processes of the fleet, "
               "then delete " +
-              HeadMark::path_of(path) + " and each process's projection.db and snapshots"};
+              HeadMark::path_of(path) +
+              " and each process's projection of this journal (projection.db; ephemera-projection.db is that of the "
+              "ephemera). Keep the snapshots: those with entries that are missing are not used, and a journal that is "
+              "trimmed begins with one"};
 }
 
 }  // namespace

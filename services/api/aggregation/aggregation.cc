@@ -73,7 +73,7 @@ struct Aggregation::Impl : std::enable_shared_from_this<Aggregation::Impl> {
   void publish();
   std::optional<Availability> availability_of(const Entry& entry) const;
 
-  const Options options;
+  Options options;
   std::atomic<bool> stopped{false};
   uint64_t counter = 0;
   std::map<std::string, Entry> entries;                                     // by name
@@ -276,6 +276,13 @@ void Aggregation::stop() {
     if (entry.client != nullptr) entry.client->close();
   }
   if (impl_->io != nullptr) impl_->io->stop();  // probes under way hold their clients, and these the threads
+}
+
+void Aggregation::use_client(const KeyPair& proxy_client) {
+  if (impl_->stopped || impl_->options.proxy_client.certificate_pem == proxy_client.certificate_pem) return;
+  impl_->options.proxy_client = proxy_client;
+  for (auto& [name, entry] : impl_->entries) impl_->connect(entry);
+  impl_->publish();
 }
 
 void Aggregation::load(const State& state) {

@@ -37,6 +37,8 @@ class Aggregation final : public Observer {
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
   /// Asks no more.
   void stop();
+  /// The certificate that was renewed. On the executor.
+  void use_client(const KeyPair& proxy_client);
 
   /// Never nullptr. Another pointer when something has changed.
   std::shared_ptr<const AggregatedVersions> current() const;

@@ -12,7 +12,8 @@ constexpr int kTries = 10;
 
 const std::string kWhatToDo =
     "If it is the right journal, restore it from a backup; if this process is to forget what it has folded, delete its "
-    "projections and snapshots, or give it another --data-dir";
+    "projection of this journal (projection.db; ephemera-projection.db is that of the ephemera), or give it another "
+    "--data-dir. Its snapshots can stay: one that does not fit the journal is not used";
 
 /// The record at `offset`; nullopt: it was trimmed, so it is unknown.
 Result<std::optional<JournalRecord>> record_at(Journal& journal, Offset offset) {
@@ -32,9 +33,9 @@ Result<std::optional<JournalRecord>> record_at(Journal& journal, Offset offset) 
 
 }  // namespace
 
-Result<void> check_same_journal(Journal& journal, const Restored& restored) {
-  if (!restored.last) return ok();
-  const auto& [offset, id] = *restored.last;
+Result<void> check_same_journal(Journal& journal, const std::optional<std::pair<Offset, EntryId>>& last) {
+  if (!last) return ok();
+  const auto& [offset, id] = *last;
   SHIPLOG_TRY(const Offset head, journal.head());
   if (head <= offset) {
     return Error{ErrorCode::kCorrupt, journal.describe() +

@@ -33,7 +33,7 @@ Result<std::unique_ptr<JournalStack>> JournalStack::open(Options options) {
 }
 
 Result<void> JournalStack::start(std::function<void(const State&)> restored, std::function<void(const Error&)> failed) {
-  SHIPLOG_TRY(check_same_journal(*options_.journal, restored_));
+  SHIPLOG_TRY(check_same_journal(*options_.journal, restored_.last));
   std::promise<Result<Offset>> opened;
   options_.executor->post([&] {
     replica_->when_projection_fails(failed);
@@ -74,7 +74,7 @@ Result<sqlite::FileSpace> JournalStack::release_projection(int64_t keep) {
 void JournalStack::stop() {
   scrub_.reset();
   tail_.reset();
-  queue_->stop();
+  if (queue_) queue_->stop();  // open() may have failed before there was one
 }
 
 uint64_t bytes_of_journal(const std::string& file) {

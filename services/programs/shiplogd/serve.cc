@@ -26,11 +26,14 @@
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/api_wiring.h"
 #include "services/programs/shiplogd/audit_options.h"
+#include "services/programs/shiplogd/certificate_renewal.h"
 #include "services/programs/shiplogd/checkpoint_signer.h"
 #include "services/programs/shiplogd/control_plane_metrics.h"
 #include "services/programs/shiplogd/failure_reports.h"
+#include "services/programs/shiplogd/fleet_folders.h"
 #include "services/programs/shiplogd/journal_stack.h"
 #include "services/programs/shiplogd/kafka_feeds.h"
+#include "services/programs/shiplogd/make_election.h"
 #include "services/programs/shiplogd/probes.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/process_metrics.h"
@@ -45,8 +48,6 @@
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/recorder/recorder.h"
 #include "services/roles/registry.h"
-#include "services/runtime/file_election.h"
-#include "services/runtime/journal_election.h"
 #include "services/runtime/leaders.h"
 #include "services/runtime/log.h"
 #include "services/runtime/process_sampler.h"
@@ -72,7 +73,8 @@ class ControlPlane {
     SHIPLOG_TRY(const JournalAddress address, parse_journal(options_.journal.journal));
     if (!address.on_kafka()) journal_file_ = address.sqlite_file;
     SHIPLOG_TRY(listen_, parse_host_port(options_.common.listen));  // before anything is made
-    SHIPLOG_TRY(const SharedFolders shared, make_folders(address));
+    SHIPLOG_TRY(const FleetFolders shared, make_fleet_folders(options_, address));
+    lock_ = shared.lock;
     SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
     SHIPLOG_TRY(open_vault(address, shared.keys, std::move(journals.keys)));
     if (serves_api()) {
@@ -82,7 +84,7 @@ class ControlPlane {
     SHIPLOG_TRY(upkeep_, Upkeep::make(options_, address.on_kafka() ? "" : shared.journal));
     SHIPLOG_TRY(open_stacks(std::move(journals.record), std::move(journals.ephemera)));
     observe_record();
-    SHIPLOG_TRY(make_election(shared.leases, std::move(journals.heartbeats)));
+    election_ = make_election(shared.leases, std::move(journals.heartbeats), random_, loop_);
     if (journals.identities) {
       topics_ = std::make_unique<TopicWatch>(std::move(journals.identities), kCheckTopicsEvery, stop_after_failure);
     }
@@ -127,6 +129,7 @@ class ControlPlane {
     metrics_.reset();
     probes_.clear();
     topics_.reset();
+    certificates_.reset();
     if (requests_) requests_->stop_consuming();
     if (api_) api_->stop(kStopDeadline);
     if (requests_) requests_->stop();
@@ -142,7 +145,7 @@ class ControlPlane {
     feed_publisher_.reset();
     proxied_members_.clear();
     tunnels_.reset();
-    // What is under way holds its client, and clients these threads: they could outlive the loop, and even main().
+    // What is under way holds its client, and clients these threads: they could outlive the loop and main().
     member_io_->stop();
     if (proxy_io_) proxy_io_->stop();
     webhooks_.stop();
@@ -151,26 +154,6 @@ class ControlPlane {
   }
 
  private:
-  struct SharedFolders {
-    std::string leases, keys, journal;
-  };
-
-  /// What all processes of a fleet share lies beside the journal; what belongs to this process, in its data folder.
-  Result<SharedFolders> make_folders(const JournalAddress& address) {
-    SHIPLOG_TRY(make_folder(options_.common.data_dir));
-    SHIPLOG_TRY(lock_, lock_folder(options_.common.data_dir));
-    make_private(options_.common.data_dir);
-    std::string shared = options_.common.data_dir;
-    if (!address.on_kafka()) {
-      shared = std::filesystem::path{address.sqlite_file}.parent_path().string();
-      if (shared.empty()) shared = ".";
-    }
-    SHIPLOG_TRY(make_folder(shared));
-    const std::string keys = options_.keys_dir.empty() ? shared : options_.keys_dir;
-    SHIPLOG_TRY(make_folder(keys));
-    return SharedFolders{shared + "/leases", keys, shared};
-  }
-
   /// Brokers send a topic over the network to each of its readers: one process of the fleet reads it again.
   void start_scrub(const JournalAddress& address) {
     if (options_.scrub_rate <= 0) return;
@@ -362,21 +345,6 @@ class ControlPlane {
     });
   }
 
-  Result<void> make_election(const std::string& leases, std::shared_ptr<Journal> heartbeats) {
-    char host[256] = "localhost";
-    ::gethostname(host, sizeof host - 1);
-    const std::string identity =
-        std::string{host} + "_" + std::to_string(::getpid()) + "_" + to_string(new_entry_id(random_)).substr(0, 8);
-    if (!heartbeats) {
-      election_ = std::make_unique<FileElection>(FileElection::Options{
-          .folder = leases, .identity = identity, .executor = &loop_, .fold_version = kFoldVersion});
-      return ok();
-    }
-    election_ = std::make_unique<JournalElection>(JournalElection::Options{
-        .heartbeats = std::move(heartbeats), .identity = identity, .executor = &loop_, .fold_version = kFoldVersion});
-    return ok();
-  }
-
   void make_leaders() {
     std::vector<std::string> led;
     for (const RoleEntry* role : roles_of_process(selectable_roles())) led.emplace_back(role->name);
@@ -520,6 +488,8 @@ class ControlPlane {
     std::string url = api_->url();
     if (listen_.host == "0.0.0.0" || listen_.host == "::") url = "https://127.0.0.1:" + std::to_string(api_->port());
     log::info("api.listening", {log::kv("url", url)});
+    certificates_ = std::make_unique<CertificateRenewal>(loop_, certificates_of(identity_, front_proxy_),
+                                                         [this, keys, url] { return renew_certificates(keys, url); });
     ready_ = [this, url] {
       if (auto written = write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity_); !written) {
         log::error("kubeconfig.failed", {log::kv("reason", written.error().message)});
@@ -527,6 +497,22 @@ class ControlPlane {
       }
     };
     return ok();
+  }
+
+  /// Those that this process makes for itself. Others are of files that the user renews.
+  std::vector<std::string> certificates_of(const Identity& identity, const FrontProxy& proxy) const {
+    std::vector<std::string> own{identity.server.certificate_pem, identity.admin.certificate_pem};
+    if (options_.front_proxy.client_certificate_file.empty()) own.push_back(proxy.client.certificate_pem);
+    return own;
+  }
+
+  Result<std::vector<std::string>> renew_certificates(const std::string& keys, const std::string& url) {
+    SHIPLOG_TRY(const Identity identity, load_identity(keys, listen_, options_.names));
+    SHIPLOG_TRY(api_->use_certificate(identity.server));
+    SHIPLOG_TRY(write_admin_kubeconfig(options_.common.kubeconfig_out, "shiplog", url, identity));
+    SHIPLOG_TRY(const FrontProxy proxy, load_front_proxy(options_.front_proxy, keys));
+    loop_.post([this, client = proxy.client] { aggregation_->use_client(client); });
+    return certificates_of(identity, proxy);
   }
 
   ProcessFigures process_figures() const {
@@ -576,6 +562,7 @@ class ControlPlane {
   std::unique_ptr<api::Auditor> auditor_;
   OutsideAuth outside_auth_;
   std::unique_ptr<api::ApiServer> api_;
+  std::unique_ptr<CertificateRenewal> certificates_;
   std::optional<RequestTopics> request_topics_;  ///< nullopt: the journal is a file
   std::unique_ptr<RequestWiring> requests_;
   std::unique_ptr<metrics::ScrapeHook> process_metrics_, metrics_;

@@ -8,7 +8,9 @@
 #include "events/base/thread_name.h"
 #include "projections/proof/begin_tree.h"
 #include "projections/runner.h"
+#include "projections/store/snapshot.h"
 #include "services/http/private_file.h"
+#include "services/programs/shiplogd/journal_identity.h"
 #include "services/runtime/append_without_lease.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
@@ -38,6 +40,13 @@ Result<void> begin_tree_of(Journal& journal, const SnapshotPlaces& places, const
   return begin_tree(journal, projection);
 }
 
+/// Whether the journal has the last entry of a snapshot, or has trimmed it. It has others in its place if its end was
+/// lost and it was written on.
+Result<void> check_fits(Journal& journal, const std::string& file) {
+  SHIPLOG_TRY(const auto last, Projections::last_entry(file));
+  return check_same_journal(journal, last);
+}
+
 /// The newest snapshot of the folder or the store that fits, at `projection`. False: there is none.
 Result<bool> install(Journal& journal, const SnapshotPlaces& places, const std::string& projection, Offset oldest,
                      Offset head, bool verify) {
@@ -45,15 +54,23 @@ Result<bool> install(Journal& journal, const SnapshotPlaces& places, const std::
   for (const std::string& file : snapshots_in(places.folder)) {
     auto found = verify ? Projections::verify_snapshot(file) : Projections::snapshot_info(file);
     if (!found && trimmed && found.error().code == ErrorCode::kUnavailable) {
-      found = Projections::migrate(file, projection);
-      if (found && found.value().next >= oldest && found.value().next <= head) {
+      const std::string draft = snapshot_draft(places.folder, "migrated");
+      found = Projections::migrate(file, draft);
+      const bool fits =
+          found && found.value().next >= oldest && found.value().next <= head && check_fits(journal, draft).has_value();
+      if (fits) found = Projections::restore_snapshot(draft, projection);
+      static_cast<void>(store::remove_database(draft));
+      if (fits && found) {
         log::info("snapshot.migrated", {log::kv("file", file), log::kv("revision", found.value().revision.value)});
         SHIPLOG_TRY(begin_tree_of(journal, places, projection));
         return true;
       }
-      if (found) continue;
+      if (found) continue;  // it lies elsewhere
     }
     if (found && (found.value().next < oldest || found.value().next > head)) continue;
+    if (found) {
+      if (const auto fits = check_fits(journal, file); !fits) found = fits.error();
+    }
     if (found) found = Projections::restore_snapshot(file, projection);
     if (found) {
       log::info("snapshot.restored", {log::kv("file", file), log::kv("revision", found.value().revision.value)});
@@ -69,6 +86,10 @@ Result<bool> install(Journal& journal, const SnapshotPlaces& places, const std::
     return false;
   }
   if (!fetched.value()) return false;
+  if (const auto fits = check_fits(journal, fetched.value()->file); !fits) {
+    log::warn("snapshot.unusable", {log::kv("file", fetched.value()->file), log::kv("reason", fits.error().message)});
+    return false;
+  }
   SHIPLOG_TRY(const SnapshotInfo info, Projections::restore_snapshot(fetched.value()->file, projection));
   log::info("snapshot.restored", {log::kv("file", fetched.value()->file), log::kv("revision", info.revision.value)});
   return true;
