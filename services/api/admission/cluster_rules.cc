@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
 // Cluster: CL-1 to CL-10. What the schema can express (names, label values, required fields) is

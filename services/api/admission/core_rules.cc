@@ -2,10 +2,10 @@
 #include <set>
 
 #include "events/base/base64.h"
+#include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
 #include "services/api/admission/metadata.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
 // The core kinds, and RBAC, Ingress, Lease and PriorityClass. Source: CRU-8 to CRU-10, EVENT-2, NSP-3.

@@ -2,9 +2,9 @@
 #include <set>
 
 #include "events/base/base64.h"
+#include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/webhooks.h"

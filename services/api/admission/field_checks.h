@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "events/base/ip_range.h"
+#include "events/base/names.h"
 #include "events/base/value.h"
 #include "services/api/admission/causes.h"
-#include "services/api/admission/names.h"
 
 // Fields that several kinds have, checked in one way. `field` is where the value stands: "spec.ports[0].port".
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "events/base/ascii.h"
+#include "events/base/names.h"
 #include "events/base/utf8.h"
 #include "events/state/object.h"
-#include "services/api/admission/names.h"
 
 namespace shiplog::api {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/names.h"
 #include "events/base/quantity.h"
-#include "services/api/admission/names.h"
 
 namespace shiplog::api {
 namespace {

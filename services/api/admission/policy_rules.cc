@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <set>
 
+#include "events/base/names.h"
 #include "events/state/object.h"
 #include "events/state/policy_author.h"
 #include "events/state/policy_identity.h"
 #include "services/api/admission/metadata.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
 // Propagation and override policies: D-33, D-34; KIND-3 to KIND-8.

@@ -3,9 +3,9 @@
 #include <map>
 #include <set>
 
+#include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
 // FederatedResourceQuota (Q-2, KIND-8) and ClusterTaintPolicy (TN-14).

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "events/base/ip_range.h"
+#include "events/base/names.h"
 #include "events/state/object.h"
 #include "services/api/admission/metadata.h"
-#include "services/api/admission/names.h"
 #include "services/api/admission/rules.h"
 
 // Services. Addresses are allocated behind admission (services/api/addresses). Source: CRU-8 to CRU-10;

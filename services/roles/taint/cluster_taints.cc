@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "events/base/names.h"
+#include "events/base/utf8.h"
 #include "events/state/placement.h"
 #include "events/state/work.h"
 #include "services/roles/taint/decisions.h"
@@ -10,6 +12,7 @@ namespace {
 
 const Taint kNotReady{"cluster.karmada.io/not-ready", "", "NoSchedule"};
 const Taint kUnreachable{"cluster.karmada.io/unreachable", "", "NoSchedule"};
+constexpr size_t kLongestQuote = 400;
 
 bool same(const Taint& a, const Taint& b) { return a.key == b.key && a.effect == b.effect; }
 
@@ -38,13 +41,22 @@ bool conditions_hold(const Value& list, const Value& cluster) {
   });
 }
 
-/// TN-15. Upstream's Cluster refuses the write as a whole, so that one policy stops all others; here it is left out.
-bool a_cluster_may_have(const Taint& taint) { return taint.effect == "NoSchedule" || taint.effect == "NoExecute"; }
+/// TN-15: why a Cluster with this taint is invalid; nullopt: it is not. Upstream's Cluster refuses the write as a
+/// whole, so that one policy stops all others; here the taint is left out. Written past the validation of the API, it
+/// would have every later write of the Cluster refused.
+Problem problem_of(const Taint& taint) {
+  if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
+    return "a Cluster has taints of the effects NoExecute and NoSchedule only";
+  }
+  if (const auto problem = qualified_name_problem(taint.key)) return "spec.taints.key: " + *problem;
+  if (const auto problem = label_value_problem(taint.value)) return "spec.taints.value: " + *problem;
+  return std::nullopt;
+}
 
-Error refusal_of(const std::string& cluster, const std::string& policy, const Taint& taint) {
+Error refusal_of(const std::string& cluster, const std::string& policy, const Taint& taint,
+                 const std::string& problem) {
   return {ErrorCode::kInvalid, "Update Cluster(" + cluster + ") with taints failed: ClusterTaintPolicy " + policy +
-                                   ": taint {" + to_string(taint) +
-                                   "}: a Cluster has taints of the effects NoExecute and NoSchedule only"};
+                                   ": taint {" + printable(to_string(taint), kLongestQuote) + "}: " + problem};
 }
 
 bool selects(const Value& policy, const Cluster& cluster) {
@@ -100,8 +112,9 @@ std::vector<Event> decide_policies(const State& state, const ObjectKey& key, std
     if (conditions_hold(policy["spec"]["addOnConditions"], object)) {
       for (const Taint& taint : about) {
         if (carries(taints, taint)) continue;  // TN-11: another value is left as it is
-        if (state.fold_version() >= 7 && !a_cluster_may_have(taint)) {
-          refused = refusal_of(key.name.str(), name, taint);
+        const Problem problem = problem_of(taint);
+        if (state.fold_version() >= 7 && problem) {
+          refused = refusal_of(key.name.str(), name, taint, *problem);
           continue;
         }
         taints.push_back(taint);

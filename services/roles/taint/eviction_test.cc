@@ -301,6 +301,28 @@ TEST_F(GracefulEviction, ATaintThatAClusterRefusesStopsNoOtherPolicy_TN_15) {
             "taints of the effects NoExecute and NoSchedule only");
 }
 
+TEST_F(GracefulEviction, ATaintWhoseKeyOrValueAClusterRefusesIsLeftOut_TN_15) {
+  const auto refusal = [&](const char* taint) {
+    stage.put({type::kClusterTaintPolicy, "", "a"},
+              Value::object({{"spec", parse_json(R"({"addOnConditions":[{"conditionType":"Ready","operator":"In",
+                      "statusValues":["True","False","Unknown"]}],"taints":[)" +
+                                                 std::string{taint} + "]}")
+                                          .value()}}));
+    stage.run(Millis{1000});
+    const auto again = taint::decide(stage.state(), taint::policies_key("m1"), stage.now());
+    return again.has_value() ? "" : again.error().message;
+  };
+  const std::string failed = "Update Cluster(m1) with taints failed: ClusterTaintPolicy a: taint ";
+  EXPECT_TRUE(refusal(R"({"key":"node down","effect":"NoSchedule"})")
+                  .starts_with(failed + "{node down:NoSchedule}: spec.taints.key: name part must consist of"));
+  EXPECT_TRUE(refusal(R"({"key":"down","value":"a b","effect":"NoSchedule"})")
+                  .starts_with(failed + "{down=a b:NoSchedule}: spec.taints.value: a valid label must be"));
+  EXPECT_TRUE(stage.state().value_of(cluster_key("m1"))["spec"]["taints"].items().empty())
+      << "with it the Cluster could not be written any more";
+  EXPECT_EQ(refusal(R"({"key":"example.com/down","value":"a","effect":"NoSchedule"})"), "");
+  EXPECT_EQ(stage.state().value_of(cluster_key("m1"))["spec"]["taints"][0]["key"], Value{"example.com/down"});
+}
+
 TEST_F(GracefulEviction, ADirectlyTaskOutlastsTheWork_TN_33) {
   stage.write({OptionsSet{
       {{"enable-no-execute-taint-eviction", {"true"}}, {"no-execute-taint-eviction-purge-mode", {"Directly"}}}}});

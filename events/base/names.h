@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace shiplog::api {
+namespace shiplog {
 
 /// What is wrong with a name, in Kubernetes' words; nullopt: nothing. Source: apimachinery's validation package.
 using Problem = std::optional<std::string>;
@@ -17,4 +17,4 @@ Problem qualified_name_problem(std::string_view text);  ///< label keys, finaliz
 Problem label_value_problem(std::string_view text);
 Problem config_key_problem(std::string_view text);  ///< keys of ConfigMaps and Secrets
 
-}  // namespace shiplog::api
+}  // namespace shiplog

@@ -1,8 +1,8 @@
-#include "services/api/admission/names.h"
+#include "events/base/names.h"
 
 #include <algorithm>
 
-namespace shiplog::api {
+namespace shiplog {
 namespace {
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -128,4 +128,4 @@ Problem config_key_problem(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace shiplog::api
+}  // namespace shiplog

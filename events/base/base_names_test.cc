@@ -1,8 +1,8 @@
-#include "services/api/admission/names.h"
-
 #include <gtest/gtest.h>
 
-namespace shiplog::api {
+#include "events/base/names.h"
+
+namespace shiplog {
 namespace {
 
 TEST(Names, SubdomainsLabelsAndServices) {  // META-12
@@ -38,4 +38,4 @@ TEST(Names, PathSegments) {
 }
 
 }  // namespace
-}  // namespace shiplog::api
+}  // namespace shiplog
