@@ -1,10 +1,12 @@
 #include "services/programs/shiplogctl/ctl.h"
 
+#include <algorithm>
 #include <ostream>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
 
+#include "services/programs/empty_values.h"
 #include "services/programs/shiplogctl/command_line.h"
 #include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/program.h"
@@ -84,7 +86,9 @@ int Program::complete(std::vector<std::string> words) {
 int Program::run(int argc, const char* const* argv) {
   if (const auto passed_on = run_kubectl_command({argv + 1, argv + argc})) return *passed_on;
   try {
-    app_->parse(argc, argv);
+    std::vector<std::string> words = with_empty_values({argv + 1, argv + argc});
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app_->parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app_->exit(error, out_, err_);
     const std::string unknown = unknown_word(*app_, std::vector<std::string>(argv + 1, argv + argc));

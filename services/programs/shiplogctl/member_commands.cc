@@ -31,6 +31,7 @@ void Program::add_join() {
   auto* sub = add(*app_, "join", "Add a member cluster (Push mode)", [this]() -> Result<int> {
     SHIPLOG_TRY(check_cluster_name(join_.name));
     if (no_wait_) join_.wait_seconds = 0;
+    std::erase(join_.zones, "");
     const auto files = kubeconfig_paths(member_kubeconfig_, std::getenv("KUBECONFIG"), std::getenv("HOME"));
     SHIPLOG_TRY(const auto config, read_kubeconfig(files));
     SHIPLOG_TRY(const auto member_context, context_with_plugin(config, member_context_));

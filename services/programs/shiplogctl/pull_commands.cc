@@ -77,6 +77,7 @@ void Program::add_register() {
             SHIPLOG_TRY(register_.discovery_seconds, whole_seconds("--discovery-timeout", discovery_timeout_));
             SHIPLOG_TRY(const auto member_context, access_.resolve());
             if (!access_.ns.empty()) register_.ns = access_.ns;
+            std::erase(register_.zones, "");
             if (register_.name.empty()) {
               SHIPLOG_TRY(const auto config, read_kubeconfig(kubeconfig_paths(
                                                  access_.kubeconfig, std::getenv("KUBECONFIG"), std::getenv("HOME"))));

@@ -157,6 +157,7 @@ void AgentCommand::add_rotation_options() {
 bool AgentCommand::parsed() const { return command_.parsed(); }
 
 Result<void> AgentCommand::read_words() {
+  std::erase(options_.zones, "");
   SHIPLOG_TRY(check_upstream_flags(command_, upstream_, warnings_));
   SHIPLOG_TRY(read_duration("--cluster-status-update-frequency", status_every_, options_.status_every));
   SHIPLOG_TRY(read_duration("--cluster-success-threshold", success_threshold_, options_.success_threshold));

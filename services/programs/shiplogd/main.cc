@@ -13,6 +13,7 @@
 #include "events/base/quantity.h"
 #include "services/adapters/sandbox/child.h"
 #include "services/programs/allocator.h"
+#include "services/programs/empty_values.h"
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/agent_command.h"
 #include "services/programs/shiplogd/audit_options.h"
@@ -399,6 +400,7 @@ class ServeCommand {
   }
 
   Result<void> read_words() {
+    for (auto* list : {&gates_, &options_.names, &options_.front_proxy.allowed_names}) std::erase(*list, "");
     SHIPLOG_TRY(options_.feature_gates, parse_feature_gates(gates_, warnings_));
     SHIPLOG_TRY(options_.fleet_options, fleet_options(command_, fleet_words_));
     SHIPLOG_TRY(check_upstream_flags(command_, upstream_, warnings_));
@@ -514,6 +516,7 @@ int run(std::vector<std::string> words) {
   MemberCommand member_command{app, config};
   AgentCommand agent_command{app, config};
 
+  words = with_empty_values(words);
   std::ranges::transform(words, words.begin(), with_dashes);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
