@@ -1,25 +1,43 @@
 #include "services/roles/collector/cluster_status.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "events/base/utf8.h"
 
 namespace shiplog::collector {
 namespace {
 
 constexpr size_t kLongestName = 253;
+constexpr size_t kLongestVersion = 256;
 
 }  // namespace
+
+std::string git_version_from(const Value& version) {
+  return printable(version["gitVersion"].as_string(), kLongestVersion);
+}
+
+std::string member_id_from(const Value& kube_system) {
+  const auto uid = kube_system["metadata"]["uid"].as_string();
+  return uid.size() > kLongestName ? "" : std::string{uid};
+}
+
+bool is_group_version(std::string_view text) {
+  return !text.empty() && text.size() <= 2 * kLongestName && text.front() != '/' && text.back() != '/' &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
 
 Value slim_resources(const Value& list, size_t most) {
   Value resources = Value::array();
   for (const Value& resource : list["resources"].items()) {
     const auto name = resource["name"].as_string();
     const auto kind = resource["kind"].as_string();
-    if (name.find('/') != std::string_view::npos || name.size() > kLongestName || kind.size() > kLongestName) continue;
+    if (name.empty() || kind.empty() || name.find('/') != std::string_view::npos) continue;
+    if (name.size() > kLongestName || kind.size() > kLongestName) continue;
     if (resources.size() == most) break;
     resources.push_back(Value::object({{"name", name}, {"kind", kind}}));
   }
-  return Value::object(
-      {{"groupVersion", list["groupVersion"].str().substr(0, 2 * kLongestName)}, {"resources", std::move(resources)}});
+  return Value::object({{"groupVersion", list["groupVersion"].str()}, {"resources", std::move(resources)}});
 }
 
 std::optional<DiscoveredApis> aggregated_apis(const Value& document) {
@@ -27,10 +45,11 @@ std::optional<DiscoveredApis> aggregated_apis(const Value& document) {
   DiscoveredApis apis;
   size_t left = kMostResources;
   for (const Value& group : document["items"].items()) {
-    const std::string prefix =
-        group["metadata"]["name"].is_empty() ? "" : group["metadata"]["name"].str().substr(0, kLongestName) + "/";
+    const std::string prefix = group["metadata"]["name"].is_empty() ? "" : group["metadata"]["name"].str() + "/";
     for (const Value& version : group["versions"].items()) {
-      if (version["freshness"].as_string() == "Stale" || apis.lists.size() == kMostGroupVersions) {
+      const std::string group_version = prefix + version["version"].str();
+      const bool stale = version["freshness"].as_string() == "Stale";
+      if (stale || apis.lists.size() == kMostGroupVersions || !is_group_version(group_version)) {
         apis.complete = false;
         continue;
       }
@@ -47,8 +66,7 @@ std::optional<DiscoveredApis> aggregated_apis(const Value& document) {
         --left;
         resources.push_back(Value::object({{"name", name}, {"kind", kind}}));
       }
-      apis.lists.push_back(Value::object({{"groupVersion", prefix + version["version"].str().substr(0, kLongestName)},
-                                          {"resources", std::move(resources)}}));
+      apis.lists.push_back(Value::object({{"groupVersion", group_version}, {"resources", std::move(resources)}}));
     }
   }
   return apis;
@@ -57,6 +75,7 @@ std::optional<DiscoveredApis> aggregated_apis(const Value& document) {
 Value api_enablements(const Value& resource_lists) {
   std::map<std::string, std::map<std::string, std::string>> kinds;  // by group version, by resource name
   for (const Value& list : resource_lists.items()) {
+    if (!is_group_version(list["groupVersion"].as_string())) continue;
     auto& resources = kinds[list["groupVersion"].str()];
     for (const Value& resource : list["resources"].items()) {
       const std::string name = resource["name"].str();

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "events/base/error.h"
 #include "events/base/time.h"
@@ -17,6 +18,16 @@ namespace shiplog::collector {
 /// What a member may have.
 inline constexpr size_t kMostGroupVersions = 1'000;
 inline constexpr size_t kMostResources = 20'000;
+
+/// The gitVersion of /version, fit to be shown; "": there is none, or it is no string. Typed clients read all Clusters
+/// or none: a value of another type would keep them from all.
+std::string git_version_from(const Value& version);
+
+/// The uid of the namespace kube-system, which identifies a member; "": there is none that could be one.
+std::string member_id_from(const Value& kube_system);
+
+/// Whether a text may be a group version: it becomes the path of a request.
+bool is_group_version(std::string_view text);
 
 /// An APIResourceList with no more than what becomes apiEnablements, at most `most` resources.
 Value slim_resources(const Value& list, size_t most);

@@ -2,6 +2,7 @@
 #include "services/roles/collector/cluster_status.h"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +66,39 @@ TEST(AggregatedApis, AreBounded) {
   const auto wide = aggregated_apis(document(R"({"metadata":{"name":"g"},"versions":[)" + versions + "]}"));
   EXPECT_EQ(wide->lists.size(), kMostGroupVersions);
   EXPECT_FALSE(wide->complete);
+}
+
+TEST(AggregatedApis, WithoutAGroupVersionThatCouldBeOneAreLeftOut) {
+  for (const std::string& group : std::vector<std::string>{std::string(600, 'a'), "a b", "a\\r\\nb", "ä"}) {
+    const auto apis = aggregated_apis(
+        document(R"({"metadata":{"name":")" + group + R"("},"versions":[{"version":"v1","resources":[]}]},
+                    {"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[]},{"version":5}]})"));
+    ASSERT_TRUE(apis);
+    EXPECT_FALSE(apis->complete);
+    EXPECT_EQ(api_enablements(apis->lists), parsed(R"([{"groupVersion":"apps/v1","resources":[]}])")) << group;
+  }
+}
+
+TEST(ApiEnablements, HaveTextsOnly_CL_20) {
+  const Value list = slim_resources(
+      parsed(R"({"groupVersion":"v1","resources":[{"name":["pods"],"kind":7},{"name":"pods","kind":"Pod"}]})"), 10);
+  EXPECT_EQ(api_enablements(Value::array({list, slim_resources(parsed(R"({"groupVersion":{}})"), 10)})),
+            parsed(R"([{"groupVersion":"v1","resources":[{"name":"pods","kind":"Pod"}]}])"));
+}
+
+TEST(ClusterVersion, IsAShortPrintableText_1_1_2) {
+  EXPECT_EQ(git_version_from(parsed(R"({"gitVersion":"v1.34.0+k3s1","major":7})")), "v1.34.0+k3s1");
+  for (const char* other :
+       {R"({"gitVersion":["x"]})", R"({"gitVersion":7})", R"({"gitVersion":{"a":"b"}})", "{}", "[]"})
+    EXPECT_EQ(git_version_from(parsed(other)), "") << other;
+  EXPECT_EQ(git_version_from(parsed(R"({"gitVersion":"v1\u001b[2J\n"})")), "v1?[2J?");
+  EXPECT_EQ(git_version_from(Value::object({{"gitVersion", std::string(5000, 'v')}})).size(), 259U);
+}
+
+TEST(ClusterIdentity, IsAShortText_1_3_2) {
+  EXPECT_EQ(member_id_from(parsed(R"({"metadata":{"uid":"6f1b4a52"}})")), "6f1b4a52");
+  EXPECT_EQ(member_id_from(parsed(R"({"metadata":{"uid":["x"]}})")), "");
+  EXPECT_EQ(member_id_from(Value::object({{"metadata", Value::object({{"uid", std::string(5000, 'v')}})}})), "");
 }
 
 TEST(AggregatedApis, AreNotTakenFromAnotherDocument) {

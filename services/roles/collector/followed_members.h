@@ -21,6 +21,7 @@ struct FollowedMember {
   std::optional<UtcMillis> differs_since = std::nullopt;
   uint64_t ends = 0;             ///< of watches, at the last probe
   bool rests = false;            ///< the last probe had nothing to report
+  bool joined = false;           ///< its identity has been reported
   UtcMillis next_probe_at = {};  ///< while it is ready
   /// The Cluster's status was found to be what is known when these were as they are here.
   struct Compared {

@@ -144,6 +144,7 @@ void MemberApis::take_groups(const LookPtr& look, const Result<MemberResponse>& 
       for (const Value& version : group["versions"].items()) {
         apis->complete = group_versions_.size() < kMostGroupVersions;
         if (!apis->complete) return apis;
+        if (!is_group_version(version["groupVersion"].as_string())) continue;
         group_versions_.insert("/apis/" + version["groupVersion"].str());
       }
     }
@@ -204,8 +205,10 @@ void MemberApis::read_version(const LookPtr& look) {
   request.max_response_bytes = kMostStatusBytes;
   members_.request(cluster_, std::move(request),
                    [self = shared_from_this(), look](const Result<MemberResponse>& response) {
-                     if (good(response) && self->version_ != response.value().body["gitVersion"]) {
-                       self->version_ = response.value().body["gitVersion"];
+                     // As with a request that fails, without one the last one is kept.
+                     const std::string version = good(response) ? git_version_from(response.value().body) : "";
+                     if (!version.empty() && self->version_.as_string() != version) {
+                       self->version_ = version;
                        ++self->changes_;
                      }
                      self->end(look);

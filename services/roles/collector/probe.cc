@@ -84,7 +84,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     request.path = "/api/v1/namespaces/kube-system";
     send(std::move(request), [this](const Result<MemberResponse>& ns) {
       joined_ = true;
-      if (good(ns)) id_ = ns.value().body["metadata"]["uid"].str();
+      if (good(ns)) id_ = member_id_from(ns.value().body);
       report();
     });
   }
@@ -99,7 +99,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
       joined_ = collected_ = false;
     }
     std::vector<Event> events;
-    if (joined_) events.push_back(ClusterJoined{key, id_});
+    // Once: a member whose version is not known is asked for its identity with every probe.
+    const bool known = member_->joined && (id_.empty() || id_ == cluster->id);
+    if (joined_ && !known) events.push_back(ClusterJoined{key, id_});
     const auto condition = [&](const char* type, const Health& now) {
       const Cluster::Condition* before = cluster->condition(type);
       if (before != nullptr && Health{before->status, before->reason, before->message} == now) return;
@@ -117,6 +119,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     // Ready is written last: a client that waits for it finds the rest complete.
     condition(kReady, health_);
     member_->rests = events.empty() && health_.status == "True";
+    member_->joined = member_->joined || joined_;
     if (events.empty()) return task_->done(pause());
     task_->append_observation({std::move(events), {}}, [self = shared_from_this()](Result<Revision> appended) {
       appended ? self->task_->done(self->pause()) : self->task_->retry(appended.error());

@@ -56,6 +56,18 @@ TEST_F(CollectorProbe, AMemberThatIsInTheFleetAlreadyIsNotTakenInAsAnotherCluste
   EXPECT_EQ(cluster("m2")["spec"]["id"], id);
 }
 
+TEST_F(CollectorProbe, AMemberWithoutAVersionIsTakenInOnce) {
+  member("m1").git_version = "";
+  join("m1");
+  EXPECT_EQ(stage.count<ClusterJoined>(), 1U);
+  const size_t before = stage.history().size();
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.history().size(), before);
+  member("m1").git_version = "v1.34.0";
+  stage.run(Millis{300'000});
+  EXPECT_EQ(cluster("m1")["status"]["kubernetesVersion"], "v1.34.0");
+}
+
 TEST_F(CollectorProbe, AClusterOfPullModeIsLeftToItsAgent_1_14_1) {
   member("m1");
   Value pulled = cluster_object("m1");
