@@ -39,6 +39,10 @@ std::vector<BindingTarget> targets_of(const Value& binding) {
     if (placed["replicas"].is_int() && placed["replicas"].as_int() > 0) entry.replicas = placed["replicas"].as_int();
     if (entry.replicas < 0 && spec["replicas"].is_int()) entry.replicas = placed["replicas"].as_int();
   }
+  // A dependency follows what requires it (B-5). The replicas named there are not its own.
+  for (const Value& required : spec["requiredBy"].items()) {
+    for (const Value& placed : required["clusters"].items()) target(placed["name"].str()).placed = true;
+  }
   for (const Value& task : spec["gracefulEvictionTasks"].items()) {
     BindingTarget& entry = target(task["fromCluster"].str());
     entry.evicting = !entry.placed;

@@ -11,7 +11,7 @@ namespace shiplog::ctl {
 /// The state of one cluster according to a ResourceBinding or ClusterResourceBinding.
 struct BindingTarget {
   std::string cluster;
-  bool placed = false;    ///< in spec.clusters; otherwise it is being removed from the cluster
+  bool placed = false;    ///< in spec.clusters or of a requirer; otherwise it is being removed from the cluster
   bool evicting = false;  ///< leaves the cluster: a graceful eviction task names it
   bool purged = false;    ///< its copy there is deleted without waiting for a replacement
   int64_t replicas = -1;  ///< placed; -1: the kind has none

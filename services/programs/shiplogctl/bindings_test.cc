@@ -1,0 +1,49 @@
+#include "services/programs/shiplogctl/bindings.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/programs/shiplogctl/findings.h"
+#include "services/programs/shiplogctl/workloads.h"
+
+namespace shiplog::ctl {
+namespace {
+
+Value json(std::string_view text) {
+  auto parsed = parse_json(text);
+  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
+  return parsed ? parsed.value() : Value{};
+}
+
+/// A ConfigMap that a Deployment with propagateDeps needs in m1; its copy in m2 is not gone yet.
+const char* kDependency = R"({"metadata":{"name":"c1-configmap","namespace":"dep"},"spec":{
+  "resource":{"apiVersion":"v1","kind":"ConfigMap","namespace":"dep","name":"c1"},
+  "requiredBy":[{"namespace":"dep","name":"x-deployment","clusters":[{"name":"m1","replicas":3}]}]},
+  "status":{"aggregatedStatus":[{"clusterName":"m1","applied":true,"health":"Healthy"},
+                                {"clusterName":"m2","applied":true,"health":"Healthy"}]}})";
+
+TEST(BindingTargets, ADependencyIsPlacedWhereItIsRequired_B_5) {
+  const auto targets = targets_of(json(kDependency));
+  ASSERT_EQ(targets.size(), 2U);
+  EXPECT_TRUE(targets[0].placed);
+  EXPECT_EQ(targets[0].replicas, -1) << "the replicas are those of what requires it";
+  EXPECT_FALSE(targets[1].placed);
+}
+
+TEST(BindingTargets, OnlyWhatIsRequiredNoLongerIsReportedAsBeingRemoved) {
+  WorkloadsOptions options;
+  options.all_kinds = true;
+  const Value items = workloads_of(Value::array({json(kDependency)}), options);
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0]["note"].str(), "");
+  EXPECT_EQ(items[1]["note"].str(), "removing");
+  FleetObjects fleet;
+  fleet.bindings = Value::array({json(kDependency)});
+  const auto findings = findings_of(fleet);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].cluster, "m2");
+  EXPECT_EQ(findings[0].reason, "being removed from the cluster");
+}
+
+}  // namespace
+}  // namespace shiplog::ctl
