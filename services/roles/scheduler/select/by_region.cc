@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 
+#include "services/roles/scheduler/select/region_choice.h"
 #include "services/roles/scheduler/select/select.h"
 
 namespace shiplog::scheduler {
@@ -16,8 +16,8 @@ struct Region {
   int64_t size() const { return static_cast<int64_t>(clusters.size()); }
 };
 
-struct Limits {
-  int64_t region_min, region_max, cluster_min, cluster_max;
+struct Limits : RegionLimits {
+  int64_t cluster_max;
 };
 
 /// S-36, Duplicated: regions with many roomy clusters first.
@@ -61,64 +61,19 @@ int64_t clusters_of(const Path& path) {
   return count;
 }
 
-int64_t score_of(const Path& path) {
-  int64_t score = 0;
-  for (const Region* region : path) score += region->score;
-  return score;
-}
-
-/// Every combination of regions, depth first, that reaches the least number of clusters (S-38). Fleets have few
-/// regions; should one have very many, the search ends after kMostSteps with what it found.
-class Paths {
- public:
-  Paths(const Path& regions, const Limits& limits) : regions_{regions}, limits_{limits} {}
-
-  std::vector<Path> find() {
-    if (static_cast<int64_t>(regions_.size()) == limits_.region_min) {
-      if (clusters_of(regions_) >= limits_.cluster_min && limits_.region_min <= limits_.region_max) return {regions_};
-      return {};
-    }
-    descend(0, 0);
-    return std::move(found_);
+/// S-38, S-39. `regions` are in the order of S-38.
+Path chosen_of(const Path& regions, const Limits& limits) {
+  Path by_score = regions;
+  std::sort(by_score.begin(), by_score.end(), scores_higher);
+  std::vector<RegionWorth> worths;
+  std::vector<size_t> rank;
+  for (const Region* region : regions) {
+    worths.push_back({region->size(), region->score});
+    rank.push_back(static_cast<size_t>(std::ranges::find(by_score, region) - by_score.begin()));
   }
-
- private:
-  static constexpr int kMostSteps = 100'000;
-
-  void descend(size_t from, int64_t clusters) {
-    const auto length = static_cast<int64_t>(path_.size());
-    if (length > limits_.region_max || ++steps_ > kMostSteps) return;
-    if (length > 0 && length >= limits_.region_min && clusters >= limits_.cluster_min) {
-      found_.push_back(path_);
-      return;
-    }
-    for (size_t next = from; next < regions_.size(); ++next) {
-      path_.push_back(regions_[next]);
-      descend(next + 1, clusters + regions_[next]->size());
-      path_.pop_back();
-    }
-  }
-
-  const Path& regions_;
-  const Limits& limits_;
-  Path path_;
-  std::vector<Path> found_;
-  int steps_ = 0;
-};
-
-/// S-39.
-Path best_of(std::vector<Path> paths) {
-  for (Path& path : paths) std::sort(path.begin(), path.end(), scores_higher);
-  std::stable_sort(paths.begin(), paths.end(), [](const Path& a, const Path& b) {
-    const int64_t of_a = score_of(a);
-    const int64_t of_b = score_of(b);
-    return of_a != of_b ? of_a > of_b : clusters_of(a) > clusters_of(b);
-  });
-  Path best = paths.front();
-  for (const Path& other : paths) {
-    if (other.size() < best.size() && std::equal(other.begin(), other.end(), best.begin())) best = other;
-  }
-  return best;
+  Path chosen;
+  for (const size_t index : choose_regions(worths, rank, limits)) chosen.push_back(regions[index]);
+  return chosen;
 }
 
 /// The first of each region, then the rest in the common order as far as cluster_max goes (S-40).
@@ -143,7 +98,7 @@ std::vector<Candidate> clusters_from(const Path& chosen, const Limits& limits) {
 Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& ordered, const SpreadConstraint& region,
                                                 const SpreadConstraint* cluster, const Demand& demand) {
   // Without a cluster constraint beside it (the API requires one), the number of clusters is free.
-  const Limits limits{region.min_groups, region.max_groups, cluster == nullptr ? 0 : cluster->min_groups,
+  const Limits limits{{region.min_groups, region.max_groups, cluster == nullptr ? 0 : cluster->min_groups},
                       cluster == nullptr ? static_cast<int64_t>(ordered.size()) : cluster->max_groups};
   std::map<std::string, Region> by_name;
   for (const Candidate& candidate : ordered) {
@@ -164,12 +119,12 @@ Placed<std::vector<Candidate>> select_by_region(const std::vector<Candidate>& or
   std::sort(regions.begin(), regions.end(), [](const Region* a, const Region* b) {
     return a->size() != b->size() ? a->size() < b->size() : scores_higher(a, b);
   });
-  auto paths = Paths{regions, limits}.find();
-  if (paths.empty()) {
+  const Path chosen = chosen_of(regions, limits);
+  if (chosen.empty()) {
     return PlacementFailure{PlacementFailure::Kind::kOther,
                             SelectionFailed{SelectionFailure::kTooFewClustersInRegions}};
   }
-  return clusters_from(best_of(std::move(paths)), limits);
+  return clusters_from(chosen, limits);
 }
 
 }  // namespace shiplog::scheduler
