@@ -155,6 +155,30 @@ TEST_F(GracefulEviction, TheLastCopyThatRunsIsKeptWhileNoClusterFits_2_6_5) {
   EXPECT_TRUE(stage.members().member("m1").find(web_key).is_null()) << "2.6.10";
 }
 
+TEST_F(GracefulEviction, AKeptCopyIsATargetAgainWhenItsClusterTakesIt_2_6_4) {
+  evict_from_m1();
+  stage.run(Millis{900'000});
+  ASSERT_EQ(tasks(), 1U);
+  const Value kept = stage.members().member("m1").find(web_key);
+  ASSERT_FALSE(kept.is_null());
+  stage.write({TaintRemoved{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 0U);
+  EXPECT_EQ(to_json(bound()["spec"]["clusters"]), R"([{"name":"m2","replicas":1},{"name":"m1","replicas":1}])");
+  EXPECT_EQ(stage.members().member("m1").find(web_key)["metadata"]["uid"], kept["metadata"]["uid"]) << "it was deleted";
+  EXPECT_EQ(stage.count<EvictionFinished>(), 1U);
+}
+
+TEST_F(GracefulEviction, WithinItsGracePeriodATaskStaysThoughItsClusterWouldTakeTheCopyAgain_2_6_4) {
+  evict_from_m1();
+  stage.write({TaintRemoved{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+  stage.run(Millis{590'000});
+  EXPECT_EQ(tasks(), 1U);
+  stage.run(Millis{20'000});
+  EXPECT_EQ(tasks(), 0U);
+  EXPECT_EQ(bound()["spec"]["clusters"].size(), 2U);
+}
+
 TEST_F(GracefulEviction, ACopyThatDoesNotRunIsNotKept_2_6_5) {
   evict_from_m1();
   stage.run(Millis{1000});

@@ -52,6 +52,29 @@ bool keeps_last_copy(const State& state, const ObjectKey& key, const Value& bind
   return reported_health(work_of(state, key, binding, from), binding["spec"]["resource"]) == "Healthy";
 }
 
+/// Its NoExecute taints no longer drive the binding off.
+bool takes_again(const State& state, const Value& binding, const std::string& cluster, UtcMillis now) {
+  const auto tolerations = recorded_tolerations(binding);
+  if (!tolerations || !tolerations.value()) return false;
+  return !judge(state.value_of({type::kCluster, "", cluster}), *tolerations.value(), now).evicted_by;
+}
+
+/// The binding with the cluster of a task among its targets once more. In one entry with the task's end, as without
+/// either the Work there would be an orphan.
+Value placed_back(const Value& binding, const Value& task) {
+  const std::string from = task["fromCluster"].str();
+  Value back = binding;
+  Value& spec = back.edit("spec");
+  Value::Array& tasks = spec.edit("gracefulEvictionTasks").edit_items();
+  std::erase_if(tasks, [&](const Value& other) { return other["fromCluster"].as_string() == from; });
+  if (tasks.empty()) spec.erase("gracefulEvictionTasks");
+  if (spec["clusters"].is_null()) spec.set("clusters", Value::array());
+  Value target = Value::object({{"name", from}});
+  if (task["replicas"].as_int() > 0) target.set("replicas", task["replicas"].as_int());
+  spec.edit("clusters").push_back(std::move(target));
+  return back;
+}
+
 /// 2.6.3: tasks that others made get the time from which their grace period counts.
 std::optional<Event> with_times(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now) {
   if (state.fold_version() < 7) return std::nullopt;
@@ -64,21 +87,26 @@ std::optional<Event> with_times(const State& state, const ObjectKey& key, const 
   return ObjectUpdated{key, std::move(timed)};
 }
 
+/// Until when a task may last at most; nullopt: not known yet.
+std::optional<UtcMillis> end_of(const Value& task, Millis timeout) {
+  const auto since = parse_rfc3339(task["creationTimestamp"].as_string());
+  if (!since) return std::nullopt;
+  const Value& own = task["gracePeriodSeconds"];
+  return since.value() + (own.is_null() ? timeout : Millis{own.as_int() * 1000});
+}
+
 /// Why a task is over, or empty (TN-28). `next`: when time alone will end it.
 std::string over(const Value& task, Millis timeout, bool rest_is_healthy, bool last_copy, UtcMillis now,
                  std::optional<UtcMillis>& next) {
   if (const Value* hold = task.find("suppressDeletion"); hold != nullptr && hold->is_bool()) {
     return hold->as_bool() ? "" : "suppressDeletion is false";
   }
-  const auto since = parse_rfc3339(task["creationTimestamp"].as_string());
-  if (!since) return "";
-  const Value& own = task["gracePeriodSeconds"];
-  const Millis grace = own.is_null() ? timeout : Millis{own.as_int() * 1000};
-  const UtcMillis until = since.value() + grace;
-  if (now > until && last_copy) return "";  // the scheduler, the cluster or the health there ends it
-  if (now > until) return "grace period is over";
+  const auto until = end_of(task, timeout);
+  if (!until) return "";
+  if (now > *until && last_copy) return "";  // the scheduler, the cluster or the health there ends it
+  if (now > *until) return "grace period is over";
   if (rest_is_healthy) return "the remaining clusters are healthy";
-  sooner(next, until + Millis{1});
+  sooner(next, *until + Millis{1});
   return "";
 }
 
@@ -93,6 +121,14 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   for (const Value& task : tasks) {
     const bool last_copy = keeps_last_copy(state, key, binding, task);
     std::string reason = over(task, timeout, rest_is_healthy, last_copy, now, evictions.next);
+    // The scheduler cannot choose a cluster that a task leaves, so the last copy would stay as it is for ever.
+    const auto until = end_of(task, timeout);
+    if (reason.empty() && last_copy && until && now > *until && task["suppressDeletion"].is_null() &&
+        takes_again(state, binding, task["fromCluster"].str(), now)) {
+      evictions.events = {EvictionFinished{key, task["fromCluster"].str(), "its cluster takes it again"},
+                          ObjectUpdated{key, placed_back(binding, task)}};
+      return evictions;
+    }
     if (reason.empty()) continue;
     evictions.events.push_back(EvictionFinished{key, task["fromCluster"].str(), std::move(reason)});
   }

@@ -113,8 +113,9 @@ class TaintRole final : public Role {
           !same_annotation(before, after, taint::kEvictionsReleasedAnnotation)) {
         wake.push_back(taint::evictions_key());
       }
-      // What is kept while it runs need not be kept any more.
-      if (condition_of(before, "Ready")["status"] != condition_of(after, "Ready")["status"]) {
+      // What is kept while it runs need not be kept any more, or can be placed there again.
+      if (condition_of(before, "Ready")["status"] != condition_of(after, "Ready")["status"] ||
+          before["spec"]["taints"] != after["spec"]["taints"]) {
         wake_leaving(state, change.object.name.str(), wake);
       }
     } else if (change.object.type == type::kClusterTaintPolicy && before["spec"] != after["spec"]) {
