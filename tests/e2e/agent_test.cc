@@ -143,6 +143,21 @@ TEST_F(Agent, RunsWhatIsAppliedAndReportsItsStatus_1_11_2) {
   EXPECT_TRUE(eventually([&] { return fleet_.api().get(works).json["items"].size() == 0; })) << agent_log();
 }
 
+TEST_F(Agent, ItsCredentialsGoWithTheCluster_1_4_2) {
+  fleet_.agent("p1");
+  ASSERT_TRUE(ready()) << agent_log();
+  const Value uid = fleet_.api().get(kCluster).json["metadata"]["uid"];
+  for (const char* name : {"p1", "p1-impersonator"}) {
+    const Value secret = fleet_.api().get(std::string{"/api/v1/namespaces/karmada-cluster/secrets/"} + name).json;
+    EXPECT_EQ(secret["metadata"]["ownerReferences"][0]["uid"], uid) << name;
+  }
+  EXPECT_EQ(fleet_.api().remove(kCluster).status, 200);
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.api().get("/api/v1/namespaces/karmada-cluster/secrets").json["items"].size() == 0;
+  })) << agent_log();
+  EXPECT_EQ(fleet_.api().get(kCluster).status, 404);
+}
+
 TEST_F(Agent, KilledItAppliesNothingTwiceAndLosesNothing) {
   fleet_.agent("p1");
   ASSERT_TRUE(ready()) << agent_log();

@@ -136,7 +136,7 @@ void FakeMember::store(const ObjectKey& key, Value object, const char* event) {
   Value same = object;
   same.edit("metadata").set("resourceVersion", before["metadata"]["resourceVersion"]);
   if (!before.is_null() && same == before) return;  // nothing changed: no new resourceVersion, no event
-  metadata.set("resourceVersion", std::to_string(++revision_));
+  object.edit("metadata").set("resourceVersion", std::to_string(++revision_));  // on_write may have moved it
   objects_[key] = object;
   emit(key, event, object, before);
   come_true(key);

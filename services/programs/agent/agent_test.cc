@@ -15,6 +15,7 @@
 #include "services/programs/agent/fleet_copy.h"
 #include "services/programs/agent/registration.h"
 #include "services/programs/agent/rotation.h"
+#include "services/programs/agent/secret_report.h"
 #include "services/programs/agent/tunnel_keeper.h"
 #include "services/runtime/manual_executor.h"
 #include "tests/support/fake_members.h"
@@ -388,6 +389,68 @@ TEST(Registration, TheLeaseIsRenewed_1_16_1) {
   EXPECT_EQ(first["metadata"]["ownerReferences"][0]["uid"], Value{"uid-p1"});
   const Value next = renewed_lease(first, cluster(), options, kNow + Millis{10'000});
   EXPECT_EQ(next["spec"]["renewTime"], Value{"2026-01-01T00:00:10.000000Z"});
+}
+
+/// A member whose controller issues tokens at once, and its control plane.
+class SecretReportFixture : public ::testing::Test {
+ protected:
+  SecretReportFixture() {
+    options_.cluster = "p1";
+    servers_.member("p1").on_write = [](Value& object) {
+      if (object["type"].as_string() != "kubernetes.io/service-account-token") return;
+      object.set("data", Value::object({{"token", "dA=="}, {"ca.crt", "Yw=="}}));
+    };
+    servers_.member("plane").put({type::kNamespace, "", "karmada-cluster"}, Value::object());
+  }
+  void report(const Value& owner) {
+    std::optional<Error> error = Error{ErrorCode::kTimeout, "not done"};
+    SecretReport::run({.agent = &options_,
+                       .executor = &executor_,
+                       .member = &servers_,
+                       .control_plane = &servers_,
+                       .control_plane_name = "plane",
+                       .owner = owner,
+                       .ca_pem = {},
+                       .server_name = {},
+                       .done = [&](const std::optional<Error>& end) { error = end; }});
+    executor_.run(Millis{10'000});
+    EXPECT_FALSE(error) << error->message;
+  }
+  const Value& secret(const std::string& name) {
+    return servers_.member("plane").find({type::kSecret, "karmada-cluster", name});
+  }
+
+  AgentOptions options_;
+  ManualExecutor executor_;
+  testing::FakeMembers servers_{
+      [this](Millis delay, std::function<void()> run) { executor_.post_after(delay, std::move(run)); }};
+};
+
+TEST_F(SecretReportFixture, TheClusterOwnsTheSecretsOnceItIsThere_1_4_2) {
+  report({});
+  EXPECT_EQ(secret("p1")["data"]["token"], Value{"dA=="});
+  EXPECT_FALSE(secret("p1")["metadata"].contains("ownerReferences")) << "there is no Cluster yet";
+  report(owner_of_secrets(cluster()));
+  for (const char* name : {"p1", "p1-impersonator"}) {
+    const Value& owners = secret(name)["metadata"]["ownerReferences"];
+    ASSERT_EQ(owners.size(), 1U) << name;
+    EXPECT_EQ(owners[0], json_of(R"({"apiVersion":"cluster.karmada.io/v1alpha1","kind":"Cluster","name":"p1",
+                                     "uid":"uid-p1","controller":true,"blockOwnerDeletion":true})"));
+    EXPECT_EQ(secret(name)["data"]["token"], Value{"dA=="}) << "the data stays";
+  }
+  const size_t written = servers_.count("plane PATCH");
+  report(owner_of_secrets(cluster()));
+  EXPECT_EQ(servers_.count("plane PATCH"), written) << "what is as it should be is not written again";
+}
+
+TEST_F(SecretReportFixture, ANewClusterOfTheNameTakesTheSecretsOver) {
+  Value former = cluster();
+  former.edit("metadata").set("uid", "uid-former");
+  report(owner_of_secrets(former));
+  EXPECT_EQ(secret("p1")["metadata"]["ownerReferences"][0]["uid"], Value{"uid-former"}) << "made with its owner";
+  report(owner_of_secrets(cluster()));
+  EXPECT_EQ(secret("p1")["metadata"]["ownerReferences"].size(), 1U);
+  EXPECT_EQ(secret("p1")["metadata"]["ownerReferences"][0]["uid"], Value{"uid-p1"});
 }
 
 TEST(Rotation, IsDueWhenAPartOfTheLifetimeIsLeft_1_9_2) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/state/answers.h"
+#include "events/state/object.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/scripts.h"
@@ -239,22 +240,32 @@ void MemberAgent::identify_member() {
   });
 }
 
-/// Before the Cluster is created, as it cannot be changed by the agent to refer to them later; and once it is known not
-/// to be that of another member, whose Secrets these would replace.
-void MemberAgent::report_secrets(std::function<void()> then) {
+/// Before the Cluster is created, as it cannot be changed by the agent to refer to them later; and once it is there, as
+/// their owner, and known not to be that of another member, whose Secrets these would replace. `cluster` null: it is
+/// not there.
+void MemberAgent::report_secrets(const Value& cluster, std::function<void()> then) {
+  const std::string uid{uid_of(cluster)};
   SecretReport::run({.agent = &options_,
                      .executor = &loop_,
                      .member = &member_->server(),
                      .control_plane = &control_plane_->server(),
                      .control_plane_name = kControlPlane,
+                     .owner = uid.empty() ? Value{} : owner_of_secrets(cluster),
                      .ca_pem = member_->target().ca_pem,
                      .server_name = member_->target().server_name,
-                     .done = [this, alive = alive_, then = std::move(then)](const std::optional<Error>& error) {
+                     .done = [this, alive = alive_, uid, then = std::move(then)](const std::optional<Error>& error) {
                        if (!*alive) return;
                        secrets_reported_ = !error;
+                       secrets_owner_ = error ? "" : uid;
                        trouble("report-secrets", error ? &*error : nullptr);
+                       if (error && !uid.empty()) later(kReloadEvery, [this, uid] { report_secrets_again(uid); });
                        then();
                      }});
+}
+
+void MemberAgent::report_secrets_again(const std::string& uid) {
+  const Value& cluster = copy_->remote_cluster();
+  if (uid_of(cluster) == uid) report_secrets(cluster, [] {});
 }
 
 MemberDescription MemberAgent::describe_member() const {
@@ -281,7 +292,7 @@ void MemberAgent::take_found(const Result<MemberResponse>& response) {
       return retry_cluster({ErrorCode::kUnavailable, "the Cluster cannot be created while the member is unreachable"});
     }
     if (secrets_reported_) return create_cluster();
-    return report_secrets([this] {
+    return report_secrets({}, [this] {
       if (secrets_reported_) return create_cluster();
       retry_cluster(
           {ErrorCode::kUnavailable, "the Cluster cannot be created before the Secrets of --report-secrets are stored"});
@@ -296,8 +307,10 @@ void MemberAgent::take_found(const Result<MemberResponse>& response) {
                                                     " is another member than this agent's: its spec.id is " +
                                                     std::string{id} + ", and the member's is " + member_id_});
   }
-  if (secrets_reported_ || member_id_.empty()) return take_own(response.value().body);
-  report_secrets([this, cluster = response.value().body] { take_own(cluster); });
+  const Value& cluster = response.value().body;
+  const bool owned = secrets_reported_ && secrets_owner_ == uid_of(cluster);
+  if (owned || member_id_.empty()) return take_own(cluster);
+  report_secrets(cluster, [this, cluster] { take_own(cluster); });
 }
 
 void MemberAgent::take_own(const Value& cluster) {
@@ -442,7 +455,9 @@ void MemberAgent::renew_lease() {
   });
 }
 
+/// Only while there is a Cluster to own it: otherwise nothing would remove it.
 void MemberAgent::write_lease(const Value& before) {
+  if (!copy_->has_cluster()) return;
   MemberRequest request;
   request.method = before.is_null() ? "POST" : "PUT";
   request.path = "/apis/coordination.k8s.io/v1/namespaces/" + options_.cluster_namespace + "/leases";

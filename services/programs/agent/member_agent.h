@@ -51,7 +51,8 @@ class MemberAgent {
   void ask_control_plane(MemberRequest request, Answered then);
   void ask_member(std::string path, Answered then);
   void identify_member();
-  void report_secrets(std::function<void()> then);
+  void report_secrets(const Value& cluster, std::function<void()> then);
+  void report_secrets_again(const std::string& uid);
   void find_cluster();
   void retry_cluster(const Error& error);
   void take_found(const Result<MemberResponse>& response);
@@ -87,7 +88,8 @@ class MemberAgent {
   CollectionMirror* works_ = nullptr;
   std::string member_id_;
   bool secrets_reported_ = false;
-  bool described_ = false;  ///< the Cluster was brought up to date once
+  std::string secrets_owner_;  ///< the uid of the Cluster that owns the Secrets; empty: none yet
+  bool described_ = false;     ///< the Cluster was brought up to date once
   bool was_ready_ = false;
   int tries_ = 0;
   UtcMillis works_listed_;

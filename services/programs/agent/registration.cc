@@ -42,6 +42,15 @@ std::optional<Value> updated_cluster(const Value& cluster, const AgentOptions& o
   return updated;
 }
 
+Value owner_of_secrets(const Value& cluster) {
+  return Value::object({{"apiVersion", "cluster.karmada.io/v1alpha1"},
+                        {"kind", "Cluster"},
+                        {"name", cluster["metadata"]["name"]},
+                        {"uid", cluster["metadata"]["uid"]},
+                        {"controller", true},
+                        {"blockOwnerDeletion", true}});
+}
+
 Value renewed_lease(const Value& before, const Value& cluster, const AgentOptions& options, UtcMillis now) {
   Value lease = before;
   if (lease.is_null()) {

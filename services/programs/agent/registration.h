@@ -25,6 +25,9 @@ Value new_cluster(const AgentOptions& options, const MemberDescription& member);
 std::optional<Value> updated_cluster(const Value& cluster, const AgentOptions& options,
                                      const MemberDescription& member);
 
+/// The reference by which the Cluster owns the Secrets of its member, so that they are removed with it (1.4.2).
+Value owner_of_secrets(const Value& cluster);
+
 /// The Lease of a living agent (1.16.1). `before` null: there is none.
 Value renewed_lease(const Value& before, const Value& cluster, const AgentOptions& options, UtcMillis now);
 

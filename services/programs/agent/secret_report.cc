@@ -1,5 +1,6 @@
 #include "services/programs/agent/secret_report.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "events/base/base64.h"
@@ -134,18 +135,22 @@ void SecretReport::write_secret(const std::string& name, const Value& data) {
   get.path = collection + "/" + name;
   ask(false, std::move(get), [this, collection, name, data](const Result<MemberResponse>& found) {
     MemberRequest write;
+    const Value owners = options_.owner.is_null() ? Value{} : Value::array({options_.owner});
     if (status_of(found) == 200) {
-      if (found.value().body["data"] == data) return next();
+      const Value& present = found.value().body;
+      if (present["data"] != data) write.body.set("data", data);
+      if (!owners.is_null() && !owned(present)) write.body.edit("metadata").set("ownerReferences", owners);
+      if (write.body.is_null()) return next();
       write.method = "PATCH";
       write.path = collection + "/" + name;
       write.content_type = "application/merge-patch+json";
-      write.body = Value::object({{"data", data}});
     } else if (status_of(found) == 404) {
       write.method = "POST";
       write.path = collection;
       write.body = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"data", data}});
       write.body.edit("metadata").set("name", name);
       write.body.edit("metadata").set("namespace", options_.agent->cluster_namespace);
+      if (!owners.is_null()) write.body.edit("metadata").set("ownerReferences", owners);
     } else {
       return finish(call_error(found, "reading Secret " + name + " of the control plane"));
     }
@@ -154,6 +159,11 @@ void SecretReport::write_secret(const std::string& name, const Value& data) {
       finish(call_error(written, "writing Secret " + name + " of the control plane"));
     });
   });
+}
+
+bool SecretReport::owned(const Value& secret) const {
+  return std::ranges::any_of(secret["metadata"]["ownerReferences"].items(),
+                             [&](const Value& owner) { return owner["uid"] == options_.owner["uid"]; });
 }
 
 void SecretReport::ask(bool in_member, MemberRequest request, std::function<void(const Result<MemberResponse>&)> then) {

@@ -16,8 +16,8 @@ namespace shiplog::agent {
 
 /// Makes accounts in the member and stores their tokens in the control plane (1.11.2): Secret NAME with `token` and
 /// `caBundle`, an administrator of the member, and NAME-impersonator, as which the cluster proxy acts. Names are those
-/// of join, so that the same tools remove them. What is there stays. Runs once; a new report begins anew. Threads: the
-/// executor.
+/// of join, so that the same tools remove them. What is there stays, except that the Secrets get the owner. Runs once;
+/// a new report begins anew. Threads: the executor.
 class SecretReport : public std::enable_shared_from_this<SecretReport> {
  public:
   struct Options {
@@ -26,6 +26,7 @@ class SecretReport : public std::enable_shared_from_this<SecretReport> {
     Members* member = nullptr;  ///< by the cluster's name
     Members* control_plane = nullptr;
     std::string control_plane_name;
+    Value owner;              ///< of the Secrets in the control plane; null: its Cluster is not there yet
     std::string ca_pem;       ///< the member's; empty: that of its token
     std::string server_name;  ///< that its certificate is for; empty: its address
     /// nullopt: everything is reported.
@@ -49,6 +50,7 @@ class SecretReport : public std::enable_shared_from_this<SecretReport> {
   void create(const Step& step);
   void wait_for_token(const std::string& account, int tries);
   void write_secret(const std::string& name, const Value& data);
+  bool owned(const Value& secret) const;
   void ask(bool in_member, MemberRequest request, std::function<void(const Result<MemberResponse>&)> then);
   void finish(const std::optional<Error>& error);
   Value labelled(const char* kind, const char* api_version, const std::string& name) const;
