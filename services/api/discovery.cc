@@ -188,7 +188,10 @@ Value version_elsewhere(const AggregatedVersion& remote) {
 Value verbs_of(const Kind& kind) {
   if (is_review(kind)) return Value::array({"create"});
   if (is_metrics(kind)) return Value::array({"get", "list"});
-  return Value::array({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
+  Value verbs = Value::array({"create", "delete"});
+  if (can_delete_collection(kind)) verbs.push_back("deletecollection");
+  for (const char* verb : {"get", "list", "patch", "update", "watch"}) verbs.push_back(verb);
+  return verbs;
 }
 
 Value api_versions(const std::string& server_address) {

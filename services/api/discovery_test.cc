@@ -45,6 +45,20 @@ TEST(Discovery, NamesSubresourcesWithTheirOwnKind) {  // DISC-4
   EXPECT_TRUE(resource_list(Kinds::compiled(), "apps", "v9").is_null());
 }
 
+TEST(Discovery, TheCollectionOfNamespacesCannotBeDeleted) {
+  const Value list = resource_list(Kinds::compiled(), "", "v1");
+  const auto deletes = [&](const char* plural) {
+    const Value& verbs = (*named(list["resources"], "name", plural))["verbs"];
+    return std::ranges::find(verbs.items(), Value{"deletecollection"}) != verbs.items().end();
+  };
+  EXPECT_FALSE(deletes("namespaces"));
+  EXPECT_TRUE(deletes("configmaps"));
+  const Value document = openapi_document(Kinds::compiled(), "", "v1");
+  EXPECT_FALSE(document["paths"]["/api/v1/namespaces"].contains("delete"));
+  EXPECT_TRUE(document["paths"]["/api/v1/namespaces/{namespace}/configmaps"].contains("delete"));
+  EXPECT_FALSE(document["paths"]["/api/v1/configmaps"].contains("delete"));
+}
+
 TEST(Discovery, AggregatedFormIsServedOnlyInTheRequestedVersion) {  // DISC-7, DISC-9
   EXPECT_EQ(aggregated_version("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"),
             "v2");

@@ -20,6 +20,9 @@ inline bool is_metrics(const Kind& kind) {
   return kind.group == "metrics.k8s.io" && (kind.kind == "NodeMetrics" || kind.kind == "PodMetrics");
 }
 
+/// Whether the objects of a collection can be deleted in one request. Namespaces cannot, as in kube-apiserver.
+inline bool can_delete_collection(const Kind& kind) { return kind.type() != "namespaces"; }
+
 /// `kinds` and what a CustomResourceDefinition defines; without it, if its names are in use (CRD-3). Error: it cannot
 /// be read.
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd);

@@ -86,7 +86,7 @@ void add_paths(Value& paths, const Kind& kind) {
   many.set("post", operation(kind, "post", write, body_of({"application/json", "application/yaml"}, reference)));
   if (is_review(kind)) return paths.set(collection, many);
   many.set("get", operation(kind, "list", Value::array(), {}));
-  many.set("delete", operation(kind, "deletecollection", Value::array(), {}));
+  if (can_delete_collection(kind)) many.set("delete", operation(kind, "deletecollection", Value::array(), {}));
   paths.set(collection, many);
   if (kind.namespaced) {  // of all namespaces: where kubectl 1.27 looks for what it is to explain
     const Value all = Value::object({{"get", operation(kind, "list", Value::array(), {})}});

@@ -3,6 +3,7 @@
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "services/api/auth/certificate_requests.h"
+#include "services/api/kind_registry.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pod_subresources.h"
@@ -96,6 +97,15 @@ StageResult<void> check_subresource(const RequestTarget& target, const std::stri
   return ok();
 }
 
+/// PATH-4: the collection across namespaces is listed and watched only.
+StageResult<void> check_collection(const RequestTarget& target, const std::string& method) {
+  const Kind& kind = *target.kind;
+  const bool deletes = target.verb == "deletecollection";
+  if (deletes && !can_delete_collection(kind)) return method_not_allowed(target.subject(), method);
+  if (!kind.namespaced || !target.path.ns.empty() || (target.verb != "create" && !deletes)) return ok();
+  return kind.builtin ? method_not_allowed(target.subject(), method) : no_resource();
+}
+
 }  // namespace
 
 StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const Kinds> kinds, const HttpRequest& request,
@@ -143,8 +153,8 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
     // A Scale or a TokenRequest is no table row of the kind.
     const std::string& subresource = target.path.subresource;
     if (subresource == "scale" || subresource == "token") target.accept.form = Accept::Form::kObject;
-  } else if (target.verb == "create" && kind.namespaced && target.path.ns.empty()) {  // PATH-4
-    return rejected(kind.builtin ? method_not_allowed(target.subject(), "POST") : no_resource());
+  } else if (auto has_verb = check_collection(target, request.method); !has_verb) {
+    return rejected(has_verb.error());
   }
   return target;
 }

@@ -116,6 +116,21 @@ TEST_F(StagesTest, ResolveRejectsWhatAResourceDoesNotHave) {
   EXPECT_EQ(code("GET", "/api/v1/namespaces/default/pods/p/log"), ErrorCode::kNotFound);
 }
 
+TEST_F(StagesTest, ACollectionAcrossNamespacesCannotBeDeleted_PATH_4) {
+  const auto code = [&](const std::string& path) {
+    const auto target =
+        resolve(server_.server(), server_.server().options.kinds->current(), ManualServer::request("DELETE", path), "");
+    return target ? std::nullopt : std::optional{code_of(target.error())};
+  };
+  EXPECT_EQ(code("/api/v1/configmaps"), ErrorCode::kMethodNotAllowed);
+  EXPECT_EQ(code("/apis/coordination.k8s.io/v1/leases"), ErrorCode::kMethodNotAllowed);
+  EXPECT_EQ(code("/apis/policy.karmada.io/v1alpha1/propagationpolicies"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("/api/v1/namespaces"), ErrorCode::kMethodNotAllowed) << "the one kind without deletecollection";
+  EXPECT_EQ(code(kMaps), std::nullopt);
+  EXPECT_EQ(code("/api/v1/namespaces/default"), std::nullopt);
+  EXPECT_EQ(code("/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"), std::nullopt);
+}
+
 TEST_F(StagesTest, ResolveTakesThePodOfABindingFromItsBody) {
   const auto target = resolve(server_.server(), server_.server().options.kinds->current(),
                               ManualServer::request("POST", "/api/v1/namespaces/default/bindings"),
