@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "events/journal/embedded/sqlite_journal.h"
+#include "events/sqlite/connection.h"
 #include "tests/crash/control_plane.h"
 #include "tests/support/fleet.h"
 #include "tests/support/must.h"
@@ -100,6 +101,22 @@ TEST_F(TrimmedJournal, IsServedRestartedAndVerifiedFromASnapshot) {
   write(1);
   serve("second", "api");
   EXPECT_EQ(number("second"), number()) << "a process with an empty data folder";
+}
+
+TEST_F(TrimmedJournal, AVerificationFromASnapshotReadsWhatIsBeforeItToo) {
+  fleet_.serve("plane", {"--roles=api,control", "--journal=" + address(), "--snapshot-every=20"});
+  write(60);
+  EXPECT_TRUE(eventually([&] { return !newest_snapshot().empty(); }));
+  EXPECT_EQ(fleet_.process("plane").terminate(), 0);
+  const std::vector<std::string> verify = {
+      "replay", "--verify", "--journal=" + address(), "--snapshot=" + newest_snapshot().string(), "-o", "json"};
+  const Value intact = e2e::json(fleet_.shiplogctl_ok(verify));
+  EXPECT_GT(intact["readBeforeSnapshot"].as_int(), 10);
+  must(must(sqlite::Connection::open(fleet_.path("plane/journal.db"), {}))
+           ->execute("UPDATE entry SET bytes = zeroblob(length(bytes)) WHERE offset = 5"));
+  const e2e::Ran damaged = fleet_.shiplogctl(verify);
+  EXPECT_FALSE(damaged.ok());
+  EXPECT_TRUE(damaged.says("offset 5")) << damaged;
 }
 
 // What the error says to do when the end of the journal is lost, and what becomes of a snapshot that has the lost

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/codec/codec.h"
 #include "services/programs/journals.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/decoding_reader.h"
@@ -12,6 +13,7 @@
 #include "services/programs/shiplogctl/replay_with.h"
 #include "services/programs/shiplogctl/verified_mark.h"
 #include "services/programs/snapshot_files.h"
+#include "services/programs/transfer/record_reader.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -69,8 +71,22 @@ Result<Beginning> beginning_of(Journal& journal, const ReplayCommandOptions& opt
 
 namespace {
 
+/// Reads and decodes what a replay from a snapshot does not need. How many records these are. Error: of a damaged one.
+Result<uint64_t> read_before(Journal& journal, Offset end) {
+  SHIPLOG_TRY(auto reader, RecordReader::open(journal, end));
+  uint64_t records = 0;
+  while (true) {
+    SHIPLOG_TRY(const auto record, reader.next());
+    if (!record) return records;
+    if (const auto entry = decode(record->bytes); !entry) {
+      return entry.error().context(journal.describe() + ", offset " + std::to_string(record->offset.value));
+    }
+    ++records;
+  }
+}
+
 void print(const Replayed& replayed, bool verified, double seconds, const std::string& journal,
-           const std::string& snapshot, bool json, std::ostream& out) {
+           const std::string& snapshot, const std::optional<uint64_t>& read_only, bool json, std::ostream& out) {
   const uint64_t rate = rate_of(replayed.entries, seconds);
   if (json) {
     Value value = Value::object({{"journal", journal},
@@ -89,6 +105,7 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
       value.set("unverifiable", replayed.unverifiable);
     }
     if (!snapshot.empty()) value.set("snapshot", snapshot);
+    if (read_only) value.set("readBeforeSnapshot", *read_only);
     if (replayed.stop) value.set("stopped", *replayed.stop);
     out << to_pretty_json(value) << std::endl;
     return;
@@ -100,6 +117,7 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
       << "objects      " << replayed.objects << "\n"
       << "revision     " << replayed.revision.value << "\n"
       << "state hash   " << to_string(replayed.hash) << "\n";
+  if (read_only) out << "read         " << *read_only << " entries before the snapshot, which are not replayed\n";
   if (verified) {
     out << "decisions    " << replayed.decisions << " run again, " << replayed.differences << " differences\n";
     if (replayed.unverifiable > 0) {
@@ -157,6 +175,10 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
        << ": " << difference.service << " about " << difference.key << "\n  recorded:   " << difference.recorded
        << "\n  recomputed: " << difference.recomputed << std::endl;
   };
+  std::optional<uint64_t> read_only;
+  if (options.verify && !beginning.snapshot.empty() && !replaying.verified) {
+    SHIPLOG_TRY(read_only, read_before(*journal, beginning.next));
+  }
   State& state = beginning.state;
   SharedWork work;
   replaying.work = &work;
@@ -166,7 +188,7 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
   if (options.verify) decoding.undecoded_from = replaying.verified ? replaying.verified->next : Offset{0};
   const auto open = [&, from = beginning.next] { return read_decoded(*journal, from, decoding); };
   SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, state));
-  print(replayed, options.verify, seconds_since(start), journal->describe(), beginning.snapshot, json, out);
+  print(replayed, options.verify, seconds_since(start), journal->describe(), beginning.snapshot, read_only, json, out);
   if (replayed.stop) {
     return Error{ErrorCode::kCorrupt,
                  "the replay stopped at offset " + std::to_string(replayed.last.value) + ": " + *replayed.stop};
