@@ -14,4 +14,8 @@ std::string template_hash(const Value& pod_template);
 /// Of one as canonical JSON.
 std::string template_hash_of_json(std::string_view json);
 
+/// The uid of the read-only view (ReplicaSet, ControllerRevision) of a workload's template: the same for the same
+/// workload and template, and like any other UUID.
+std::string template_view_uid(std::string_view workload_uid, std::string_view template_hash);
+
 }  // namespace shiplog

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "events/base/hash.h"
-#include "events/base/ids.h"
 #include "events/base/json.h"
 #include "events/state/object.h"
+#include "events/state/pod_template.h"
 
 namespace shiplog::api {
 namespace {
@@ -14,19 +13,6 @@ namespace {
 Value parsed(const std::string& json) {
   auto value = parse_stored_json(json);
   return value ? std::move(value).value() : Value::object();
-}
-
-/// The same for the same workload and template, and like any other UUID.
-std::string view_uid(const Value& workload, const TemplateRevision& revision) {
-  const Hash128 hash = siphash128(std::string{uid_of(workload)} + "/" + revision.hash);
-  EntryId id;
-  for (size_t i = 0; i < 8; ++i) {
-    id.bytes[i] = static_cast<uint8_t>(hash.hi >> (8 * i));
-    id.bytes[8 + i] = static_cast<uint8_t>(hash.lo >> (8 * i));
-  }
-  std::string uid = uid_from(id, 0);
-  uid[14] = '4';
-  return uid;
 }
 
 /// The user's annotations as they were then, and the control plane's own as they are now: `kubectl rollout undo` writes
@@ -51,7 +37,7 @@ Value metadata_of(const Value& workload, const TemplateRevision& revision, Value
                                {"blockOwnerDeletion", true}});
   Value metadata = Value::object({{"name", revision.workload.name + "-" + revision.hash},
                                   {"namespace", revision.workload.ns},
-                                  {"uid", view_uid(workload, revision)},
+                                  {"uid", template_view_uid(uid_of(workload), revision.hash)},
                                   {"resourceVersion", workload["metadata"]["resourceVersion"]},
                                   {"generation", 1},
                                   {"creationTimestamp", revision.created},

@@ -6,6 +6,7 @@
 #include "events/codec/codec.h"
 #include "events/journal/journal.h"
 #include "events/state/condition.h"
+#include "events/state/pod_template.h"
 #include "events/state/protection.h"
 #include "events/state/work.h"
 #include "services/interpreter/customizations.h"
@@ -43,6 +44,10 @@ class Lifecycle : public ::testing::Test {
                                   {"uid", uid_of(stage.state().value_of(by))},
                                   {"blockOwnerDeletion", block}}));
     return object;
+  }
+
+  const Value& pod_template_of(const ObjectKey& workload) {
+    return stage.state().value_of(workload)["spec"]["template"];
   }
 
   Stage stage;
@@ -383,6 +388,42 @@ TEST_F(Lifecycle, OwnerOfTheSameNameButAnotherUidIsAbsent_DEL_12) {
   stray.edit("metadata").edit("ownerReferences").edit_items()[0].set("uid", "another");
   stage.put(first, stray);
   stage.run(Millis{1000});
+  EXPECT_FALSE(exists(first));
+}
+
+TEST_F(Lifecycle, AnOwnerInTheEphemeraIsNotTakenForAbsent_DEL_12) {
+  for (const char* api_version : {"coordination.k8s.io/v1", "v1", "events.k8s.io/v1"}) {
+    const char* kind = std::string_view{api_version}.starts_with("coordination") ? "Lease" : "Event";
+    Value object = config_map("default", "first", api_version);
+    object.edit("metadata")
+        .set("ownerReferences",
+             Value::array(
+                 {Value::object({{"apiVersion", api_version}, {"kind", kind}, {"name", "elsewhere"}, {"uid", "u"}})}));
+    stage.put(first, object);
+    stage.run(Millis{1000});
+    EXPECT_TRUE(exists(first)) << api_version;
+  }
+}
+
+TEST_F(Lifecycle, AViewOfARolloutHistoryIsAnOwnerAsLongAsItsWorkload_DEL_12) {
+  const ObjectKey web{"deployments.apps", "default", "web"};
+  stage.put(web, deployment("default", "web", 1));
+  const auto owned_by_view = [&](const char* name, const std::string& uid) {
+    Value object = config_map("default", name, "x");
+    object.edit("metadata")
+        .set("ownerReferences", Value::array({Value::object({{"apiVersion", "apps/v1"},
+                                                             {"kind", "ReplicaSet"},
+                                                             {"name", "web-" + template_hash(pod_template_of(web))},
+                                                             {"uid", uid}})}));
+    return object;
+  };
+  const Value& workload = stage.state().value_of(web);
+  stage.put(first, owned_by_view("first", template_view_uid(uid_of(workload), template_hash(pod_template_of(web)))));
+  stage.put(second, owned_by_view("second", "of no view"));
+  stage.run(Millis{1000});
+  EXPECT_TRUE(exists(first));
+  EXPECT_FALSE(exists(second));
+  remove(web);
   EXPECT_FALSE(exists(first));
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "events/base/api_version.h"
+#include "events/kinds/kinds.h"
+#include "events/state/pod_template.h"
 #include "events/state/protection.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -32,6 +34,27 @@ OwnerLookup owner_of_binding(const State& state, const ObjectKey& binding, const
   return {};
 }
 
+bool is_stored_elsewhere(const Value& reference) {
+  const Kind* kind = Kinds::compiled().find_kind(reference["apiVersion"].as_string(), reference["kind"].as_string());
+  return kind != nullptr && kind->ephemeral;
+}
+
+/// Whether a reference names a ReplicaSet or ControllerRevision that the API computes from the rollout history of a
+/// workload. Its name is that of the workload and the hash of the template; it lasts as long as the workload.
+bool is_view(const State& state, const ObjectKey& owner, const Value& reference) {
+  const size_t dash = owner.name.view().rfind('-');
+  if (dash == std::string_view::npos) return false;
+  const std::string_view workload = owner.name.view().substr(0, dash);
+  const std::string_view hash = owner.name.view().substr(dash + 1);
+  const auto has_workload = [&](const char* type) {
+    const Value& object = state.value_of({type, owner.ns, workload});
+    return !object.is_null() && template_view_uid(uid_of(object), hash) == reference["uid"].as_string();
+  };
+  if (owner.type == "replicasets.apps") return has_workload("deployments.apps");
+  if (owner.type != "controllerrevisions.apps") return false;
+  return has_workload("statefulsets.apps") || has_workload("daemonsets.apps");
+}
+
 /// What has become of the object that a reference names (DEL-12).
 OwnerLookup owner_of(const State& state, const ObjectKey& dependent, const Value& reference) {
   const auto served = served_kind(state, reference["apiVersion"].as_string(), reference["kind"].as_string());
@@ -40,9 +63,14 @@ OwnerLookup owner_of(const State& state, const ObjectKey& dependent, const Value
   // Of a kind that we do not serve nothing is known: nothing is deleted on a guess. The same for a cluster-scoped
   // dependent of a namespaced owner, which is not allowed and so cannot be resolved.
   if (!served || (served->namespaced && dependent.ns.empty())) return {Owner::kSolid};
+  // A Lease or an Event is in another journal, so whether it exists is not known here.
+  if (is_stored_elsewhere(reference)) return {Owner::kSolid};
   ObjectKey key = served->key(dependent.ns, reference["name"].as_string());
   const Value& owner = state.value_of(key);
-  if (owner.is_null() || uid_of(owner) != reference["uid"].as_string()) return {Owner::kAbsent, std::move(key)};
+  if (owner.is_null() || uid_of(owner) != reference["uid"].as_string()) {
+    if (is_view(state, key, reference)) return {Owner::kSolid};
+    return {Owner::kAbsent, std::move(key)};
+  }
   const bool waits = deleting(owner) && has_finalizer(owner, finalizer::kForeground);
   return {waits ? Owner::kWaiting : Owner::kSolid, std::move(key)};
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "events/state/answers.h"
+#include "events/state/pod_template.h"
 #include "events/state/protection.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
@@ -36,6 +37,7 @@ class LifecycleRole final : public Role {
       wake.push_back(change.object);
     }
     wake_owners(state, change, wake);
+    wake_dependents_of_views(state, change, wake);
     wake_space(state, change, wake);
     wake_pods(state, change, wake);
     wake_answers(state, change, wake);
@@ -71,6 +73,17 @@ class LifecycleRole final : public Role {
       const ObjectKey owner = served->key(change.object.ns, reference["name"].as_string());
       if (deleting(state.value_of(owner))) wake.push_back(owner);
     }
+  }
+
+  // The view of a workload's template is no object that changes: it is gone with the workload. Dependents of the views
+  // of earlier templates are found at the next start.
+  static void wake_dependents_of_views(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    const std::string_view type = change.object.type;
+    if (!change.removed() || (type != "deployments.apps" && type != "statefulsets.apps" && type != "daemonsets.apps")) {
+      return;
+    }
+    const std::string hash = template_hash(change.before["spec"]["template"]);
+    wake_all(state.dependents(template_view_uid(uid_of(change.before), hash)), wake);
   }
 
   // The answers of a webhook that no longer exists are not needed.
