@@ -489,6 +489,18 @@ TEST_F(Lifecycle, ForegroundDeletionWaitsForBlockingDependents_DEL_13) {
   EXPECT_FALSE(exists(owner));
 }
 
+TEST_F(Lifecycle, ForegroundDeletionEndsWhereOwnersOwnEachOther_DEL_13) {
+  const ObjectKey third{"configmaps", "default", "third"};
+  stage.put(owner, config_map("default", "owner", "x"));
+  stage.put(second, owned(config_map("default", "second", "x"), owner, "ConfigMap", true));
+  stage.put(third, owned(config_map("default", "third", "x"), second, "ConfigMap", true));
+  stage.put(owner, owned(config_map("default", "owner", "x"), third, "ConfigMap", true));
+  remove(owner, "Foreground");
+  EXPECT_FALSE(exists(owner));
+  EXPECT_FALSE(exists(second));
+  EXPECT_FALSE(exists(third));
+}
+
 TEST_F(Lifecycle, OrphanDeletionLeavesTheDependents_DEL_14) {
   stage.put(owner, config_map("default", "owner", "x"));
   for (int i = 0; i < 250; ++i) {

@@ -89,6 +89,22 @@ bool has_blocking_dependents(const State& state, std::string_view uid) {
   });
 }
 
+/// Whether one of the object's dependents is itself waiting for its dependents, of which this object then is one, at
+/// least through others.
+bool has_waiting_dependents(const State& state, std::string_view uid) {
+  return std::ranges::any_of(state.dependents(uid), [&](const ObjectKey& dependent) {
+    const Value& object = state.value_of(dependent);
+    return deleting(object) && has_finalizer(object, finalizer::kForeground);
+  });
+}
+
+Value without_blocking(Value object) {
+  for (Value& reference : object.edit("metadata").edit("ownerReferences").edit_items()) {
+    if (reference["blockOwnerDeletion"].as_bool()) reference.set("blockOwnerDeletion", false);
+  }
+  return object;
+}
+
 template <class Drop>
 Value without_references(Value object, Drop drop) {
   Value& metadata = object.edit("metadata");
@@ -148,8 +164,14 @@ Decided dependent(const State& state, const ObjectKey& key, const Object& object
   }
   if (protection == DeletionProtection::kOn && deletion_protected(object.value)) return Nothing{};  // D-41
   const bool foreground = waiting > 0 && has_blocking_dependents(state, uid_of(object.value));
-  return decide_one(deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background"),
-                    {key, object.revision});
+  DecisionBuilder decision;
+  decision.expect({key, object.revision});
+  // Where owners own each other, each would wait for the next for ever: this one no longer holds its owner.
+  if (foreground && has_waiting_dependents(state, uid_of(object.value))) {
+    decision.add(ObjectUpdated{key, without_blocking(object.value)});
+  }
+  decision.add(deletion_because_of(state, key, std::move(because), foreground ? "Foreground" : "Background"));
+  return std::move(decision).build();
 }
 
 }  // namespace
