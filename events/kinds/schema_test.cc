@@ -169,6 +169,22 @@ properties:
   EXPECT_EQ(causes[0].message, R"(Invalid value: "yesterday": at in body must be of type date-time: "yesterday")");
 }
 
+TEST(SchemaValidate, DoesNotRepeatBytesThatAreNoBase64) {
+  const auto message = [](const std::string& text) {
+    const auto schema = schema_of("{type: object, properties: {bytes: {type: string, format: byte}}}");
+    const auto causes = validate(*schema, Value::object({{"bytes", text}}));
+    return causes.empty() ? "valid" : causes[0].message;
+  };
+  const std::string wrong = "Invalid value: bytes in body must be of type byte: illegal base64 data at input byte ";
+  EXPECT_EQ(message("SUPERSECRETPASSWORD"), wrong + "16");
+  EXPECT_EQ(message("secret words"), wrong + "6");
+  EXPECT_EQ(message("YWJj=GVm"), wrong + "4");
+  EXPECT_EQ(message("YQ==YQ=="), wrong + "4");
+  EXPECT_EQ(message("YW=jZGVm"), wrong + "3");
+  EXPECT_EQ(message("YQ="), wrong + "3");
+  for (const char* right : {"", "YQ==", "YWI=", "YWJj"}) EXPECT_EQ(message(right), "valid") << right;
+}
+
 TEST(SchemaValidate, FindsDuplicatesInMapListsAndSets) {
   constexpr const char* kLists = R"(
 type: object

@@ -84,13 +84,32 @@ bool has_type(const Schema& schema, const Value& value) {
   return false;
 }
 
-bool is_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return false;
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  text.remove_suffix(padding);
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-  });
+bool is_base64_digit(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+}
+
+/// Where a text is no base64: at the character that may not be there, or where the last group of four, which is not
+/// complete, begins. nullopt: it is base64.
+std::optional<size_t> illegal_base64(std::string_view text) {
+  size_t digits = 0;  // of the present group
+  size_t padding = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '=' && digits >= 2 && digits + padding < 4) {
+      ++padding;
+    } else if (is_base64_digit(c) && padding == 0) {
+      if (digits == 4) {
+        digits = 0;
+        begin = i;
+      }
+      ++digits;
+    } else {
+      return i;
+    }
+  }
+  if (text.empty() || digits + padding == 4) return std::nullopt;
+  return padding == 0 ? begin : text.size();
 }
 
 bool is_ipv4(std::string_view text) {
@@ -183,7 +202,7 @@ bool has_format(const std::string& format, const Value& value) {
   }
   if (!value.is_string()) return true;
   if (format == "date-time" || format == "micro-time") return parse_rfc3339(value.as_string()).has_value();
-  if (format == "byte") return is_base64(value.as_string());
+  if (format == "byte") return !illegal_base64(value.as_string());
   if (format == "duration") return parse_duration(value.as_string()).has_value();
   if (format == "date") return parse_rfc3339(value.str() + "T00:00:00Z").has_value();
   if (format == "ipv4") return is_ipv4(value.as_string());
@@ -216,7 +235,11 @@ class Validator {
       return;
     }
     if (!has_format(schema.format, value)) {
-      wrong_type(place, schema.format, value.is_string() ? value.as_string() : to_json(value));
+      if (schema.format == "byte") {
+        no_base64(place, value.as_string());
+      } else {
+        wrong_type(place, schema.format, value.is_string() ? value.as_string() : to_json(value));
+      }
       return;
     }
     if (!schema.allowed.empty() &&
@@ -257,6 +280,15 @@ class Validator {
     causes.push_back(
         {place.text(), "FieldValueTypeInvalid",
          "Invalid value: " + quoted + ": " + place.text() + " in body must be of type " + wanted + ": " + quoted});
+  }
+
+  /// Without the text: it may be a password that should have been encoded.
+  void no_base64(const FieldPath& place, std::string_view text) {
+    if (full(true)) return;
+    causes.push_back({place.text(), "FieldValueTypeInvalid",
+                      "Invalid value: " + place.text() +
+                          " in body must be of type byte: illegal base64 data at input byte " +
+                          std::to_string(illegal_base64(text).value_or(0))});
   }
 
   void not_supported(const Schema& schema, const Value& value, const FieldPath& place) {

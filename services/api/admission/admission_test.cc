@@ -126,6 +126,14 @@ TEST(Admission, WrongTypesOfCustomResourcesAreInvalid) {  // CRD-8
       << result.error().message;
 }
 
+TEST(Admission, BytesOfASecretAreNotRepeated) {
+  const auto refused =
+      create("secrets", json(R"({"metadata":{"name":"s"},"data":{"password":"SUPERSECRETPASSWORD"}})"));
+  EXPECT_EQ(message_of(refused),
+            "Secret in version \"v1\" cannot be handled as a Secret: data.password: Invalid value: "
+            "data.password in body must be of type byte: illegal base64 data at input byte 16");
+}
+
 TEST(Admission, TooLargeObjectsAreRefused) {
   Value object = kConfigMap;
   object.edit("metadata").edit("annotations");
