@@ -201,10 +201,13 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
                    binding, object->revision);
 }
 
-/// When a decision, or its absence, is evaluated again although nothing triggers the binding.
-Result<Decided> with_next_look(Result<Decided> decided, const State& state, const ObjectKey& key, UtcMillis now) {
-  /// Room that is reserved for others is free again when the reservation ends (S-7).
-  constexpr Millis kPromise{5 * 60 * 1000};
+/// When a decision, or its absence, is evaluated again although nothing triggers the binding. `estimated`: estimators
+/// take part.
+Result<Decided> with_next_look(Result<Decided> decided, const State& state, const ObjectKey& key, UtcMillis now,
+                               bool estimated) {
+  /// Room that is reserved for others is free again when the reservation ends, and an estimator's answer may be another
+  /// one though nothing in the state has changed (S-7).
+  constexpr Millis kWaiting{5 * 60 * 1000};
   if (!decided) return decided;
   if (auto* decision = std::get_if<Decision>(&decided.value())) {
     const Event& event = decision->events.front();
@@ -212,9 +215,9 @@ Result<Decided> with_next_look(Result<Decided> decided, const State& state, cons
     // own entry, and have triggered nothing yet: so once more.
     const bool refusal = std::holds_alternative<QuotaRefused>(event) || std::holds_alternative<PlacementRefused>(event);
     if (refusal) decision->look_again = now;
-  } else if (std::holds_alternative<Nothing>(decided.value()) && state.gates().overcommit_protection &&
+  } else if (std::holds_alternative<Nothing>(decided.value()) && (estimated || state.gates().overcommit_protection) &&
              condition_of(state.value_of(key), "Scheduled")["status"].as_string() == "False") {
-    return LookAgain{now + kPromise};
+    return LookAgain{now + kWaiting};
   }
   return decided;
 }
@@ -222,11 +225,11 @@ Result<Decided> with_next_look(Result<Decided> decided, const State& state, cons
 }  // namespace
 
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
-  return with_next_look(decide_binding(state, key, now, std::nullopt), state, key, now);
+  return with_next_look(decide_binding(state, key, now, std::nullopt), state, key, now, false);
 }
 
 Result<Decided> decide_with_estimators(const State& state, const ObjectKey& key, UtcMillis now, Millis timeout) {
-  return with_next_look(decide_binding(state, key, now, timeout), state, key, now);
+  return with_next_look(decide_binding(state, key, now, timeout), state, key, now, true);
 }
 
 }  // namespace shiplog::scheduler

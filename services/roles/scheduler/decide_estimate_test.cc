@@ -66,6 +66,19 @@ TEST(Estimators, OneWithoutAnAnswerMakesAllBeIgnored_S_72) {  // TRAP-11
   EXPECT_EQ(answer(apart), "b:3");
 }
 
+TEST(Estimators, AreAskedAgainFiveMinutesAfterARefusal_S_7) {
+  History history = history_of(kDivided);
+  say(history, R"({"a":{"replicas":0},"b":{"replicas":0}})");
+  const Event refused = decided(history);
+  ASSERT_TRUE(std::holds_alternative<PlacementRefused>(refused));
+  history.accept({refused});
+  const auto next = decide_with_estimators(history.state(), kBinding, history.now(), Millis{3'000});
+  ASSERT_TRUE(next);
+  ASSERT_TRUE(std::holds_alternative<LookAgain>(next.value()));
+  EXPECT_EQ(std::get<LookAgain>(next.value()).at, history.now() + Millis{300'000});
+  EXPECT_TRUE(question_for(history, Millis{300'000}));
+}
+
 TEST(Estimators, AreCalledOnceInACycleThatNeedsThem_S_62_S_71) {
   History history = history_of(kDivided);
   const auto question = question_for(history);
