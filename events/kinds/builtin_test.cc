@@ -11,6 +11,7 @@
 namespace shiplog {
 namespace {
 
+using test::json;
 using test::yaml;
 
 const Kind& kind_of(const char* type) {
@@ -322,6 +323,15 @@ status: {}
   std::set<std::string> fields;
   for (const FieldCause& cause : causes) fields.insert(cause.field);
   EXPECT_EQ(fields, (std::set<std::string>{"spec.selector", "spec.replicas", "spec.template.spec.containers[0].name"}));
+}
+
+TEST(BuiltinSchema, Base64MayHaveLineBreaksAndIsStoredWithout) {
+  const Schema& schema = *kind_of("secrets").schema;
+  const Value given =
+      Value::object({{"data", Value::object({{"a", "YWJj\nZGVm\r\n"}, {"b", "YR==\n"}, {"c", "YQ=="}})}});
+  EXPECT_TRUE(validate(schema, given).empty());
+  EXPECT_EQ(canonical(schema, given), yaml("data: {a: YWJjZGVm, b: YQ==, c: YQ==}"));
+  EXPECT_EQ(canonical(schema, yaml("data: {a: no base64}")), yaml("data: {a: no base64}")) << "validate() refuses it";
 }
 
 TEST(BuiltinSchema, OpenApiContainsThePatchStrategies) {  // OA-6

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "events/base/base64.h"
 #include "events/base/time.h"
 #include "events/kinds/field_path.h"
 
@@ -178,8 +180,20 @@ Changed canonical_time(const Schema& schema, const Value& value) {
   return written == text ? Changed{} : Changed{Value{written}};
 }
 
+/// Base64 without line breaks, as Kubernetes writes it; nothing if it already has this form, or is no base64.
+Changed canonical_base64(std::string_view text) {
+  std::string digits{text};
+  std::erase_if(digits, [](char c) { return c == '\n' || c == '\r'; });
+  const auto bytes = base64_decode(digits);
+  if (!bytes) return {};
+  std::string written = base64_encode(*bytes);
+  return written == text ? Changed{} : Changed{Value{std::move(written)}};
+}
+
 Changed rewritten(const Schema& schema, const Value& value) {
-  if (value.is_string()) return canonical_time(schema, value);
+  if (value.is_string()) {
+    return schema.format == "byte" ? canonical_base64(value.as_string()) : canonical_time(schema, value);
+  }
   if (value.is_array() && schema.items != nullptr) {
     return walk_items(value, [&](const Value& item, size_t) { return rewritten(*schema.items, item); });
   }

@@ -88,14 +88,15 @@ bool is_base64_digit(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
 }
 
-/// Where a text is no base64: at the character that may not be there, or where the last group of four, which is not
-/// complete, begins. nullopt: it is base64.
-std::optional<size_t> illegal_base64(std::string_view text) {
+/// Line breaks are skipped where `line_breaks`. Where a text is no base64: at the character that may not be there, or
+/// where the last group of four, which is not complete, begins. nullopt: it is base64.
+std::optional<size_t> illegal_base64(std::string_view text, bool line_breaks) {
   size_t digits = 0;  // of the present group
   size_t padding = 0;
   size_t begin = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (line_breaks && (c == '\n' || c == '\r')) continue;
     if (c == '=' && digits >= 2 && digits + padding < 4) {
       ++padding;
     } else if (is_base64_digit(c) && padding == 0) {
@@ -108,7 +109,7 @@ std::optional<size_t> illegal_base64(std::string_view text) {
       return i;
     }
   }
-  if (text.empty() || digits + padding == 4) return std::nullopt;
+  if (digits + padding == 0 || digits + padding == 4) return std::nullopt;
   return padding == 0 ? begin : text.size();
 }
 
@@ -202,7 +203,6 @@ bool has_format(const std::string& format, const Value& value) {
   }
   if (!value.is_string()) return true;
   if (format == "date-time" || format == "micro-time") return parse_rfc3339(value.as_string()).has_value();
-  if (format == "byte") return !illegal_base64(value.as_string());
   if (format == "duration") return parse_duration(value.as_string()).has_value();
   if (format == "date") return parse_rfc3339(value.str() + "T00:00:00Z").has_value();
   if (format == "ipv4") return is_ipv4(value.as_string());
@@ -230,18 +230,16 @@ class Validator {
 
   void check(const Schema& schema, const Value& value, const FieldPath& place) {
     if (value.is_null() && (schema.nullable || schema.proto_number != 0)) return;
+    builtin_ = builtin_ || schema.proto_number != 0;
     if (!has_type(schema, value)) {
       wrong_type(place, type_name(schema.type), type_name(value));
       return;
     }
     if (!has_format(schema.format, value)) {
-      if (schema.format == "byte") {
-        no_base64(place, value.as_string());
-      } else {
-        wrong_type(place, schema.format, value.is_string() ? value.as_string() : to_json(value));
-      }
+      wrong_type(place, schema.format, value.is_string() ? value.as_string() : to_json(value));
       return;
     }
+    if (schema.format == "byte" && value.is_string() && !check_base64(value.as_string(), place)) return;
     if (!schema.allowed.empty() &&
         std::find(schema.allowed.begin(), schema.allowed.end(), value) == schema.allowed.end()) {
       not_supported(schema, value, place);
@@ -282,13 +280,17 @@ class Validator {
          "Invalid value: " + quoted + ": " + place.text() + " in body must be of type " + wanted + ": " + quoted});
   }
 
-  /// Without the text: it may be a password that should have been encoded.
-  void no_base64(const FieldPath& place, std::string_view text) {
-    if (full(true)) return;
+  /// Go's decoder, which reads the built-in kinds, skips line breaks. The error does not repeat the text: it may be a
+  /// password that should have been encoded.
+  bool check_base64(std::string_view text, const FieldPath& place) {
+    const auto illegal = illegal_base64(text, builtin_);
+    if (!illegal) return true;
+    if (full(true)) return false;
     causes.push_back({place.text(), "FieldValueTypeInvalid",
                       "Invalid value: " + place.text() +
                           " in body must be of type byte: illegal base64 data at input byte " +
-                          std::to_string(illegal_base64(text).value_or(0))});
+                          std::to_string(*illegal)});
+    return false;
   }
 
   void not_supported(const Schema& schema, const Value& value, const FieldPath& place) {
@@ -410,6 +412,7 @@ class Validator {
     }
   }
 
+  bool builtin_ = false;  // below a field of a built-in type there are only such, and elements, which have no number
   size_t wrong_types_ = 0;
   size_t others_ = 0;
 };
