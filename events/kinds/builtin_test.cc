@@ -325,6 +325,25 @@ status: {}
   EXPECT_EQ(fields, (std::set<std::string>{"spec.selector", "spec.replicas", "spec.template.spec.containers[0].name"}));
 }
 
+TEST(BuiltinSchema, WholeNumbersHaveNoFraction) {  // NEG-10
+  const auto fields = [](const char* type, const char* text) {
+    std::set<std::string> found;
+    for (const FieldCause& cause : validate(*kind_of(type).schema, json(text))) {
+      if (cause.reason == "FieldValueTypeInvalid") found.insert(cause.field);
+    }
+    return found;
+  };
+  EXPECT_EQ(fields("deployments.apps", R"({"spec":{"replicas":3.0,"minReadySeconds":1e1,"selector":{},
+      "strategy":{"rollingUpdate":{"maxSurge":1.0,"maxUnavailable":1}},"template":{"spec":{"containers":[],
+      "terminationGracePeriodSeconds":9223372036854775808}}}})"),
+            (std::set<std::string>{"spec.replicas", "spec.minReadySeconds", "spec.strategy.rollingUpdate.maxSurge",
+                                   "spec.template.spec.terminationGracePeriodSeconds"}));
+  EXPECT_TRUE(fields("resourcequotas", R"({"spec":{"hard":{"cpu":0.5,"memory":1e3,"pods":2}}})").empty())
+      << "a quantity may be any number";
+  EXPECT_TRUE(fields("resourcebindings.work.karmada.io", R"({"spec":{"replicas":2.0}})").empty())
+      << "a custom resource's 2.0 is 2";
+}
+
 TEST(BuiltinSchema, Base64MayHaveLineBreaksAndIsStoredWithout) {
   const Schema& schema = *kind_of("secrets").schema;
   const Value given =

@@ -62,7 +62,9 @@ bool is_whole(const Value& value) {
   return value.is_int() || (value.is_number() && std::trunc(value.as_double()) == value.as_double());
 }
 
-bool has_type(const Schema& schema, const Value& value) {
+/// `strict`: as Go's decoder reads the built-in kinds, whose integers have no fraction or exponent and 64 bits.
+bool has_type(const Schema& schema, const Value& value, bool strict) {
+  const bool whole = strict ? value.is_int() : is_whole(value);
   switch (schema.type) {
     case Type::kAny:
       return true;
@@ -73,13 +75,13 @@ bool has_type(const Schema& schema, const Value& value) {
     case Type::kString:
       return value.is_string();
     case Type::kInteger:
-      return is_whole(value);
+      return whole;
     case Type::kNumber:
       return value.is_number();
     case Type::kBoolean:
       return value.is_bool();
     case Type::kIntOrString:
-      return value.is_string() || is_whole(value) || (schema.format == "quantity" && value.is_number());
+      return value.is_string() || whole || (schema.format == "quantity" && value.is_number());
   }
   return false;
 }
@@ -231,7 +233,7 @@ class Validator {
   void check(const Schema& schema, const Value& value, const FieldPath& place) {
     if (value.is_null() && (schema.nullable || schema.proto_number != 0)) return;
     builtin_ = builtin_ || schema.proto_number != 0;
-    if (!has_type(schema, value)) {
+    if (!has_type(schema, value, builtin_)) {
       wrong_type(place, type_name(schema.type), type_name(value));
       return;
     }

@@ -30,6 +30,14 @@ TEST(ReadBody, TakesJsonYamlAndProtobuf) {  // PB-3
   EXPECT_EQ(read("configmaps", kProtobuf, body.value()).value(), kConfigMap);
 }
 
+TEST(ReadBody, AWholeNumberInYamlIsAnInteger) {  // Kubernetes reads YAML as the JSON that it writes of it
+  const auto is_integer = [](const char* content_type, const char* body) {
+    return read("deployments.apps", content_type, body).value()["spec"]["replicas"].is_int();
+  };
+  EXPECT_TRUE(is_integer("application/yaml", "spec: {replicas: 3.0}"));
+  EXPECT_FALSE(is_integer(nullptr, R"({"spec":{"replicas":3.0}})")) << "admission refuses it";
+}
+
 TEST(ReadBody, TakesProtobufForBuiltInKindsOnly) {  // PB-4
   const auto body = encode_protobuf(Kinds::compiled(), kConfigMap);
   ASSERT_TRUE(body.has_value());

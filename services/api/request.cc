@@ -10,6 +10,7 @@
 #include "events/base/utf8.h"
 #include "events/base/yaml.h"
 #include "events/kinds/protobuf.h"
+#include "events/kinds/whole_numbers.h"
 
 namespace shiplog::api {
 namespace {
@@ -359,7 +360,10 @@ Result<Value> read_body(std::string_view content_type, const std::string& body, 
                         std::vector<std::string>* duplicates) {
   const std::string type = media_type(content_type);
   if (type.empty() || type == "application/json") return parse_json(body, duplicates);
-  if (type == "application/yaml") return parse_yaml(body);
+  if (type == "application/yaml") {
+    SHIPLOG_TRY(auto document, parse_yaml(body));
+    return with_whole_numbers(std::move(document));
+  }
   if (type == kProtobuf && kind.builtin) return decode_protobuf(kinds, body);
   return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
                                                      ") - accepted media types include: application/json, "

@@ -9,6 +9,7 @@
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/field_path.h"
+#include "events/kinds/whole_numbers.h"
 #include "events/state/object.h"
 #include "events/state/policy.h"
 #include "events/state/protection.h"
@@ -46,6 +47,7 @@ bool aggregated(const Kind& kind) {
 Result<void> settle_identity(const Admission& admission, Value& object) {
   const Kind& kind = *admission.kind;
   if (!object.is_object()) return bad_request("the body of the request must be a JSON object");
+  if (!kind.builtin) object = with_whole_numbers(std::move(object));  // NEG-9
   for (const char* field : {"apiVersion", "kind"}) {
     const Value& given = object[field];
     if (!given.is_null() && !given.is_string()) return bad_request(std::string{field} + " must be a string");

@@ -134,6 +134,17 @@ TEST(Admission, BytesOfASecretAreNotRepeated) {
             "data.password in body must be of type byte: illegal base64 data at input byte 16");
 }
 
+TEST(Admission, WholeNumbersOfCustomResourcesAreIntegers) {  // NEG-9
+  const auto created = create("propagationpolicies.policy.karmada.io", json(R"({"metadata":{"name":"p"},"spec":{
+      "priority":5.0,"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap"}]}})"));
+  ASSERT_TRUE(created.has_value()) << message_of(created);
+  EXPECT_EQ(to_json(created.value()["spec"]["priority"]), "5");
+  const auto work = create("works.work.karmada.io", json(R"({"metadata":{"name":"w"},"spec":{"workload":{"manifests":[
+      {"apiVersion":"x.io/v1","kind":"X","metadata":{"name":"x"},"spec":{"a":[1e1,0.5,-0.0,1e300]}}]}}})"));
+  ASSERT_TRUE(work.has_value()) << message_of(work);
+  EXPECT_EQ(to_json(work.value()["spec"]["workload"]["manifests"][0]["spec"]["a"]), "[10,0.5,0,1e+300]");
+}
+
 TEST(Admission, TooLargeObjectsAreRefused) {
   Value object = kConfigMap;
   object.edit("metadata").edit("annotations");

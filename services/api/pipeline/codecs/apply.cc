@@ -2,6 +2,7 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "events/kinds/whole_numbers.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/versions/versions.h"
@@ -36,6 +37,7 @@ Result<Value> read_apply_patch(const RequestContext& context, const std::string&
   auto patch = parse_json(body, &duplicates);
   if (!patch) patch = parse_yaml(body);
   if (!patch) return patch.error().context("error decoding YAML");
+  patch = with_whole_numbers(std::move(patch).value());
   const Value& name = patch.value()["metadata"]["name"];
   if (!name.is_empty() && name.as_string() != context.path.name) {
     return Error{ErrorCode::kBadRequest, "the name of the object (" + name.str() +

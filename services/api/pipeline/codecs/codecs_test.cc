@@ -127,6 +127,19 @@ TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
             ErrorCode::kBadRequest);
 }
 
+TEST_F(CodecsTest, WholeNumbersAreIntegersInPatchesThatAreNoPlainJson) {
+  const Value current = json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{}})");
+  const auto replicas = [&](const std::string& type) {
+    const auto& write =
+        decoded("PATCH", std::string{kDeployment} + (type.starts_with("application/apply") ? "?fieldManager=me" : ""),
+                R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":3.0}})", type);
+    return to_json(write.value().propose(current).value().object["spec"]["replicas"]);
+  };
+  EXPECT_EQ(replicas("application/apply-patch+yaml"), "3");
+  EXPECT_EQ(replicas("application/strategic-merge-patch+json"), "3");
+  EXPECT_EQ(replicas("application/merge-patch+json"), "3.0") << "admission refuses it, as Go's decoder does";
+}
+
 TEST_F(CodecsTest, ApplyIsInConflictWithOtherOwners) {  // SSA-9
   const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":")";
   decoded("PATCH", std::string{kMaps} + "/a?fieldManager=me", body + R"(1"}})", "application/apply-patch+yaml");

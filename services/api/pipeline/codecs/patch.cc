@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/kinds/whole_numbers.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/versions/versions.h"
 
@@ -35,6 +36,7 @@ StageResult<WriteRequest> decode_patch(const RequestContext& context, const std:
                                                        ") - accepted media types include: " + accepted};
   }
   SHIPLOG_TRY(Value patch, parse_json(body));
+  if (strategic) patch = with_whole_numbers(std::move(patch));  // Kubernetes decodes it without the types of fields
   write.key = context.key();
   write.form = write_form_of(context.path);
   // A patch that names a version means that version: its author tries again.
