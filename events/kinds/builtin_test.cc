@@ -353,6 +353,34 @@ TEST(BuiltinSchema, Base64MayHaveLineBreaksAndIsStoredWithout) {
   EXPECT_EQ(canonical(schema, yaml("data: {a: no base64}")), yaml("data: {a: no base64}")) << "validate() refuses it";
 }
 
+TEST(BuiltinSchema, NullInMapsAndListsIsTheZeroOfItsType) {
+  const Value quota = canonical(*kind_of("resourcequotas").schema, yaml(R"(
+metadata: {labels: {a: null}, annotations: {b: null, c: d}}
+spec: {hard: {cpu: null}}
+)"));
+  EXPECT_EQ(quota, yaml(R"(
+metadata: {labels: {a: ''}, annotations: {b: '', c: d}}
+spec: {hard: {cpu: '0'}}
+)"));
+  EXPECT_EQ(canonical(*kind_of("secrets").schema, yaml("data: {a: null}")), yaml("data: {a: ''}"));
+  const Schema& pod = *kind_of("pods").schema;
+  const Value spec = canonical(pod, yaml(R"(
+spec:
+  nodeSelector: {disk: null}
+  containers: [{name: c, args: [a, null]}, null]
+  securityContext: {supplementalGroups: [null], runAsUser: null}
+)"))["spec"];
+  EXPECT_EQ(spec, yaml(R"(
+nodeSelector: {disk: ''}
+containers: [{name: c, args: [a, '']}, {}]
+securityContext: {supplementalGroups: [0], runAsUser: null}
+)"));
+  const Value definition =
+      yaml("spec: {versions: [{name: v1, schema: {openAPIV3Schema: {enum: [null], nullable: true}}}]}");
+  EXPECT_EQ(canonical(*kind_of("customresourcedefinitions.apiextensions.k8s.io").schema, definition), definition)
+      << "a value of any type may be null";
+}
+
 TEST(BuiltinSchema, OpenApiContainsThePatchStrategies) {  // OA-6
   const Value api = to_openapi(*kind_of("deployments.apps").schema);
   const Value& pod = api["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"];

@@ -190,29 +190,65 @@ Changed canonical_base64(std::string_view text) {
   return written == text ? Changed{} : Changed{Value{std::move(written)}};
 }
 
-Changed rewritten(const Schema& schema, const Value& value) {
-  if (value.is_string()) {
-    return schema.format == "byte" ? canonical_base64(value.as_string()) : canonical_time(schema, value);
+/// What Go's decoder leaves of a null in a map or a list: the zero of the type, which has no field to be missing from.
+Value zero_of(const Schema& schema) {
+  switch (schema.type) {
+    case Schema::Type::kObject:
+      return Value::object();
+    case Schema::Type::kArray:
+      return Value::array();
+    case Schema::Type::kString:
+      return Value{""};
+    case Schema::Type::kInteger:
+    case Schema::Type::kNumber:
+      return Value{0};
+    case Schema::Type::kBoolean:
+      return Value{false};
+    case Schema::Type::kIntOrString:
+      return schema.format == "quantity" ? Value{"0"} : Value{0};
+    case Schema::Type::kAny:
+      return Value{};
   }
-  if (value.is_array() && schema.items != nullptr) {
-    return walk_items(value, [&](const Value& item, size_t) { return rewritten(*schema.items, item); });
-  }
-  if (!value.is_object()) return {};
+  return Value{};
+}
+
+Changed rewritten(const Schema& schema, const Value& value);
+
+Changed rewritten_element(const Schema& schema, const Value& value) {
+  if (!value.is_null()) return rewritten(schema, value);
+  return schema.type == Schema::Type::kAny ? Changed{} : Changed{zero_of(schema)};
+}
+
+Changed rewritten_object(const Schema& schema, const Value& value) {
   ObjectRewriter result{value.members()};
   for (const auto& member : value.members()) {
     const auto known = schema.properties.find(member.key());
-    const bool is_field = known != schema.properties.end();
-    const Schema* below = is_field ? known->second.get() : schema.additional.get();
     Changed inner;
-    if (below != nullptr && is_field && is_zero(*below, member.value)) {
+    if (known == schema.properties.end()) {
+      if (schema.additional != nullptr) inner = rewritten_element(*schema.additional, member.value);
+    } else if (is_zero(*known->second, member.value)) {
       result.drop();
-    } else if (below != nullptr && (inner = rewritten(*below, member.value))) {
+      continue;
+    } else {
+      inner = rewritten(*known->second, member.value);
+    }
+    if (inner) {
       result.replace(*std::move(inner));
     } else {
       result.keep();
     }
   }
   return result.take();
+}
+
+Changed rewritten(const Schema& schema, const Value& value) {
+  if (value.is_string()) {
+    return schema.format == "byte" ? canonical_base64(value.as_string()) : canonical_time(schema, value);
+  }
+  if (value.is_array() && schema.items != nullptr) {
+    return walk_items(value, [&](const Value& item, size_t) { return rewritten_element(*schema.items, item); });
+  }
+  return value.is_object() ? rewritten_object(schema, value) : Changed{};
 }
 
 }  // namespace

@@ -410,6 +410,7 @@ Result<Value> admit_view(Admission& admission, Value object, bool creating) {
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(settle_identity(admission, object));
   SHIPLOG_TRY(drop_unknown(admission, object));
+  if (kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
   SHIPLOG_TRY(auto causes, check_schema(kind, object));
   if (creating && kind.kind == "Event") {  // EVENT-2
     for (const char* field : {"eventTime", "reportingController", "reportingInstance", "action", "reason"}) {

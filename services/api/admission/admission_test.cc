@@ -145,6 +145,23 @@ TEST(Admission, WholeNumbersOfCustomResourcesAreIntegers) {  // NEG-9
   EXPECT_EQ(to_json(work.value()["spec"]["workload"]["manifests"][0]["spec"]["a"]), "[10,0.5,0,1e+300]");
 }
 
+TEST(Admission, NullInTheMapsOfMetadataIsAnEmptyText) {
+  for (const char* type : {"configmaps", "propagationpolicies.policy.karmada.io"}) {
+    const auto created = create(type, json(R"({"metadata":{"name":"n","annotations":{"note":null},"labels":{"l":null}},
+        "spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap"}]},"data":{"EMPTY":null}})"));
+    ASSERT_TRUE(created.has_value()) << message_of(created);
+    EXPECT_EQ(to_json(created.value()["metadata"]["annotations"]), R"({"note":""})");
+    EXPECT_EQ(created.value()["metadata"]["labels"]["l"], Value{""});
+  }
+  Admission view = admission_for("horizontalpodautoscalers.autoscaling");
+  view.kind = view.kinds->find("autoscaling", "v1", "horizontalpodautoscalers");
+  const auto admitted = admit_view(view, json(R"({"metadata":{"name":"h","annotations":{"note":null}},
+      "spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"web"}}})"),
+                                   true);
+  ASSERT_TRUE(admitted.has_value()) << message_of(admitted);
+  EXPECT_EQ(to_json(admitted.value()["metadata"]["annotations"]), R"({"note":""})");
+}
+
 TEST(Admission, TooLargeObjectsAreRefused) {
   Value object = kConfigMap;
   object.edit("metadata").edit("annotations");
