@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
@@ -32,6 +33,25 @@ const std::vector<Labels>& extra_labels() {
       {"replicationcontrollers", {"status.replicas"}},
       {"certificatesigningrequests.certificates.k8s.io", {"spec.signerName"}},
       {"jobs.batch", {"status.successful"}},
+  };
+  return kLabels;
+}
+
+/// The selectable fields of an Event of events.k8s.io, and where they are in a stored one, which is of core/v1.
+const std::map<std::string_view, std::string_view>& event_labels() {
+  static const std::map<std::string_view, std::string_view> kLabels = {
+      {"regarding.kind", "involvedObject.kind"},
+      {"regarding.namespace", "involvedObject.namespace"},
+      {"regarding.name", "involvedObject.name"},
+      {"regarding.uid", "involvedObject.uid"},
+      {"regarding.apiVersion", "involvedObject.apiVersion"},
+      {"regarding.resourceVersion", "involvedObject.resourceVersion"},
+      {"regarding.fieldPath", "involvedObject.fieldPath"},
+      {"reason", "reason"},
+      {"reportingController", "reportingComponent"},
+      {"type", "type"},
+      {"metadata.name", "metadata.name"},
+      {"metadata.namespace", "metadata.namespace"},
   };
   return kLabels;
 }
@@ -139,9 +159,12 @@ Result<FieldSelector> parse_field_selector(std::string_view text, const Kind& ki
   for (const std::string_view part : split_terms(text)) {
     if (part.empty()) continue;
     SHIPLOG_TRY(auto term, parse_term(part));
-    if (!is_supported(kind, term.path)) {
+    const auto renamed = event_labels().find(term.path);
+    const bool newer_event = kind.group == "events.k8s.io" && kind.builtin;
+    if (newer_event ? renamed == event_labels().end() : !is_supported(kind, term.path)) {
       return Error{ErrorCode::kBadRequest, "field label not supported: " + printable(term.path, 253)};
     }
+    if (newer_event) term.path = renamed->second;
     selector.terms.push_back(std::move(term));
   }
   return selector;

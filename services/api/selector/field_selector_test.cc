@@ -48,6 +48,24 @@ TEST(FieldSelectorParameter, LabelsOfKinds) {  // LIST-6
                       object(R"({"involvedObject":{"kind":"Node"}})")));
 }
 
+TEST(FieldSelectorParameter, EventsHaveTheNamesOfTheirGroup) {  // LIST-6
+  const Kind& core = kind("events");
+  const Kind& newer = *Kinds::compiled().find("events.k8s.io", "v1", "events");
+  const Value event = object(R"({"involvedObject":{"kind":"Node","name":"n"},"reportingComponent":"c","reason":"r"})");
+  const auto selects = [&](const Kind& of, std::string_view selector) {
+    const auto parsed = parse_field_selector(selector, of);
+    return parsed ? std::optional{parsed.value().matches(event)} : std::nullopt;
+  };
+  EXPECT_EQ(selects(newer, "regarding.kind=Node,regarding.name=n,reportingController=c,reason=r"), true);
+  EXPECT_EQ(selects(newer, "regarding.kind=Pod"), false);
+  EXPECT_EQ(selects(newer, "regarding.fieldPath=,regarding.namespace=,regarding.uid!=u,type="), true);
+  for (const char* other : {"involvedObject.kind=Node", "reportingComponent=c", "source=c"}) {
+    EXPECT_EQ(selects(newer, other), std::nullopt) << other;
+    EXPECT_EQ(selects(core, other), true) << other;
+  }
+  EXPECT_EQ(selects(core, "regarding.kind=Node"), std::nullopt);
+}
+
 TEST(FieldSelectorParameter, BackslashEscapes) {  // LIST-5
   EXPECT_TRUE(matches("secrets", R"(type=a\,b\=c\\)", object(R"({"type":"a,b=c\\"})")));
 }
