@@ -18,10 +18,19 @@ std::string random_suffix(Random& random) {
   return suffix;
 }
 
-const char* options_kind(const std::string& method) {
-  if (method == "POST") return "CreateOptions";
-  if (method == "PATCH") return "PatchOptions";
-  return method == "DELETE" ? "DeleteOptions" : "UpdateOptions";
+/// The options as Kubernetes shows them to webhooks: those of a patch as those of the create or update that it is.
+Value options_of(const RequestContext& context, const WriteRequest& write, const Proposal& proposal) {
+  const bool deletes = proposal.operation == "DELETE";
+  const bool creates = proposal.operation == "CREATE";
+  Value options = deletes ? write.delete_options : Value::object();
+  options.set("kind", deletes ? "DeleteOptions" : creates ? "CreateOptions" : "UpdateOptions");
+  options.set("apiVersion", "meta.k8s.io/v1");
+  if (write.parameters.dry_run) options.set("dryRun", Value::array({"All"}));
+  if (deletes) return options;
+  for (const char* name : {"fieldManager", "fieldValidation"}) {
+    if (std::string given = text(context.request, name); !given.empty()) options.set(name, std::move(given));
+  }
+  return options;
 }
 
 /// The group, version and kind of a subresource's body.
@@ -90,10 +99,7 @@ AdmissionRequest admission_request_for(const RequestContext& context, const Writ
   request.old = proposal.old;
   if (write.form == WriteForm::kSubresource) request.form = form_of(proposal.object);
   request.dry_run = write.parameters.dry_run;
-  request.options = Value::object({{"kind", options_kind(context.request.method)}, {"apiVersion", "meta.k8s.io/v1"}});
-  if (request.dry_run) request.options.set("dryRun", Value::array({"All"}));
-  const std::string manager = text(context.request, "fieldManager");
-  if (!manager.empty() && proposal.operation != "DELETE") request.options.set("fieldManager", manager);
+  request.options = options_of(context, write, proposal);
   request.user = user_info(context.user);
   return request;
 }

@@ -78,6 +78,7 @@ struct WriteRequest {
   ObjectKey key;  ///< what is written; the name is empty until metadata.generateName is expanded
   WriteForm form = WriteForm::kObject;
   WriteParameters parameters;
+  Value delete_options = Value::object();  ///< of a deletion: the fields of DeleteOptions that the client has set
   WriteReads reads = WriteReads::kObject;
   bool rewrites = true;              ///< the current object is written anew, so a large one makes a large request
   bool replaces_unreadable = false;  ///< also if its content is lost: it is replaced or removed as a whole

@@ -48,7 +48,7 @@ struct AdmissionRequest {
   Value old;     ///< null on CREATE
   Value form;    ///< of a subresource with a body of its own: that one's group, version and kind; else null
   bool dry_run = false;
-  Value options;  ///< CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
+  Value options;  ///< CreateOptions, UpdateOptions or DeleteOptions
   Value user;     ///< authentication.k8s.io UserInfo
 };
 

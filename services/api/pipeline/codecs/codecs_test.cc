@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/stages.h"
 #include "tests/support/manual_server.h"
 
@@ -214,6 +215,33 @@ TEST_F(CodecsTest, DeleteChecksItsPreconditions) {
   EXPECT_EQ(changes.value().expects, (std::vector<Expect>{{{"configmaps", "default", "a"}, Revision{7}}}));
   EXPECT_TRUE(changes.value().gone);
   EXPECT_EQ(error_of("DELETE", std::string{kMaps} + "/a?propagationPolicy=Some", ""), ErrorCode::kInvalid);
+}
+
+TEST_F(CodecsTest, WebhooksSeeTheOptionsOfTheRequest_ADM_2) {
+  const auto options = [&](const std::string& method, const std::string& target, const std::string& body,
+                           const Result<Value>& current, const std::string& type = "application/json") {
+    const auto& write = decoded(method, target, body, type);
+    const auto proposal = write.value().propose(current);
+    return to_json(admission_request_for(*context_, write.value(), proposal.value()).options);
+  };
+  const std::string one = std::string{kMaps} + "/a";
+  const Value current = json(R"({"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"7"}})");
+  EXPECT_EQ(options("DELETE", one, R"({"propagationPolicy":"Foreground","gracePeriodSeconds":5,
+                    "preconditions":{"uid":"u","resourceVersion":"7"},"dryRun":["All"]})",
+                    current),
+            R"({"apiVersion":"meta.k8s.io/v1","dryRun":["All"],"gracePeriodSeconds":5,"kind":"DeleteOptions",)"
+            R"("preconditions":{"resourceVersion":"7","uid":"u"},"propagationPolicy":"Foreground"})");
+  EXPECT_EQ(options("DELETE", one + "?orphanDependents=true&gracePeriodSeconds=0", "", current),
+            R"({"apiVersion":"meta.k8s.io/v1","gracePeriodSeconds":0,"kind":"DeleteOptions","orphanDependents":true})");
+  EXPECT_EQ(options("DELETE", one, "", current), R"({"apiVersion":"meta.k8s.io/v1","kind":"DeleteOptions"})");
+  EXPECT_EQ(
+      options("PATCH", one + "?fieldManager=m&fieldValidation=Strict", "{}", current, "application/merge-patch+json"),
+      R"({"apiVersion":"meta.k8s.io/v1","fieldManager":"m","fieldValidation":"Strict","kind":"UpdateOptions"})");
+  EXPECT_EQ(options("PATCH", one + "?fieldManager=m", R"({"apiVersion":"v1","kind":"ConfigMap"})", missing(),
+                    "application/apply-patch+yaml"),
+            R"({"apiVersion":"meta.k8s.io/v1","fieldManager":"m","kind":"CreateOptions"})");
+  EXPECT_EQ(options("POST", kMaps, R"({"metadata":{"name":"a"}})", missing()),
+            R"({"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"})");
 }
 
 TEST_F(CodecsTest, DeleteOfACollectionDeletesEachObjectAsItWasListed) {

@@ -18,6 +18,7 @@ struct DeleteOptions {
   std::string uid;
   std::string resource_version;
   bool dry_run = false;
+  Value given = Value::object();  // what the client has set, as webhooks see it
 };
 
 Error unknown_policy(const std::string& policy) {
@@ -26,6 +27,19 @@ Error unknown_policy(const std::string& policy) {
       "propagationPolicy: Unsupported value: \"" + policy + "\"",
       {{"propagationPolicy", "FieldValueNotSupported",
         "Unsupported value: \"" + policy + "\": supported values: \"Foreground\", \"Background\", \"Orphan\""}}};
+}
+
+/// The fields of DeleteOptions in the request, without dryRun, which the parameters of the write contain.
+Value given_options(const DeleteOptions& options, const std::string& policy, std::optional<bool> orphan) {
+  Value given = Value::object();
+  if (options.grace_seconds) given.set("gracePeriodSeconds", *options.grace_seconds);
+  if (orphan) given.set("orphanDependents", *orphan);
+  if (!policy.empty()) given.set("propagationPolicy", policy);
+  Value preconditions = Value::object();
+  if (!options.uid.empty()) preconditions.set("uid", options.uid);
+  if (!options.resource_version.empty()) preconditions.set("resourceVersion", options.resource_version);
+  if (preconditions.size() > 0) given.set("preconditions", std::move(preconditions));
+  return given;
 }
 
 /// DEL-1, DEL-2.
@@ -66,6 +80,7 @@ Result<DeleteOptions> delete_options(const RequestContext& context, const std::s
                  "orphanDependents and propagationPolicy cannot both be set",
                  {{"propagationPolicy", "FieldValueInvalid", "orphanDependents is set too"}}};
   }
+  options.given = given_options(options, policy, orphan_given ? std::optional{orphan} : std::nullopt);
   // DEL-10: dependents of these two kinds are orphaned unless the request states otherwise.
   const std::string type = context.kind->type();
   if (type == "jobs.batch" || type == "replicationcontrollers") options.propagation = "Orphan";
@@ -186,6 +201,7 @@ WriteRequest delete_request(const Server& server, const RequestContext& context,
   write.key = key;
   write.form = WriteForm::kDeletion;
   write.parameters.dry_run = options->dry_run;
+  write.delete_options = options->given;
   write.rewrites = false;
   write.replaces_unreadable = true;  // what can no longer be read can still be deleted
   write.propose = [&context, options, key](Result<Value> current) -> StageResult<Proposal> {
