@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-TEST(CollectorEdits, ArePutRightWhetherTheyCountAsAGenerationOrNot_E_15) {
+TEST(EditsInMembers, ArePutRightWhetherTheyCountAsAGenerationOrNot_E_15) {
   const Value web = deployment("default", "web", 3);
   const ObjectKey key{"deployments.apps", "default", "web"};
   Stage stage;
@@ -48,6 +48,83 @@ TEST(CollectorEdits, ArePutRightWhetherTheyCountAsAGenerationOrNot_E_15) {
   member.put(key, other);
   stage.run(Millis{5'000});
   EXPECT_EQ(member.find(key)["spec"]["replicas"], Value{3});
+}
+
+/// Two placed objects in a member, and what a user of the member does with them.
+class CollectorEdits : public ::testing::Test {
+ protected:
+  CollectorEdits() {
+    stage.add(make_lifecycle_role());
+    stage.add(make_dispatcher_role(stage.members()));
+    stage.add(make_collector_role(stage.members()));
+    stage.put(cluster_key("m1"), cluster_object("m1"));
+    member().ready_after = Millis{50};
+    stage.run(Millis{500});
+  }
+  FakeMember& member() { return stage.members().member("m1"); }
+  void place(const ObjectKey& key, const Value& object) {
+    stage.put(key, object);
+    const Value bound = binding(object, {{"m1", 0}});
+    stage.put(binding_key(bound), bound);
+    stage.run(Millis{3'000});
+  }
+  template <class Edit>
+  void edit(const ObjectKey& key, Edit edit) {
+    Value edited = member().find(key);
+    edit(edited);
+    member().put(key, edited);
+  }
+  const Value& data() { return member().find(map_key)["data"]; }
+
+  Stage stage;
+  const Value map = config_map("default", "settings", "x");
+  const ObjectKey map_key{"configmaps", "default", "settings"};
+};
+
+TEST_F(CollectorEdits, AreRevertedThoughTheObjectNamesNoWorkAnyMore_E_15) {
+  place(map_key, map);
+  const Value written = member().find(map_key);
+  const auto reverted_without = [&](auto take_off) {
+    edit(map_key, [&](Value& object) { take_off(object.edit("metadata")); });
+    edit(map_key, [](Value& object) { object.edit("data").set("text", "somebody else's"); });
+    stage.run(Millis{3'000});
+    const bool reverted =
+        data()["text"] == Value{"x"} && !annotation_of(member().find(map_key), annotation::kWorkName).empty();
+    stage.run(Millis{900'000});  // it counts as left alone again
+    return reverted;
+  };
+  EXPECT_TRUE(reverted_without([](Value& metadata) { metadata.edit("annotations").erase(annotation::kWorkName); }));
+  EXPECT_TRUE(
+      reverted_without([](Value& metadata) { metadata.edit("annotations").erase(annotation::kWorkNamespace); }));
+  EXPECT_TRUE(
+      reverted_without([](Value& metadata) { metadata.edit("annotations").set(annotation::kWorkName, "other"); }));
+  EXPECT_TRUE(reverted_without([](Value& metadata) {
+    metadata.erase("annotations");
+    metadata.set("labels", Value::object({{label::kManaged, "true"}}));
+  })) << "as kubectl replace does";
+}
+
+TEST_F(CollectorEdits, AnObjectIsCreatedAgainThoughItNamedNoWorkWhenItWasDeleted_E_15) {
+  place(map_key, map);
+  edit(map_key, [](Value& object) {
+    object.edit("metadata").edit("annotations").erase(annotation::kWorkName);
+    object.edit("metadata").edit("annotations").erase(annotation::kWorkNamespace);
+  });
+  member().erase(map_key);
+  stage.run(Millis{3'000});
+  EXPECT_EQ(data()["text"], Value{"x"});
+}
+
+TEST_F(CollectorEdits, WithoutACollectorAreRevertedByTheNextThoughTheObjectNamesNoWork_E_15) {
+  place(map_key, map);
+  stage.stop("collector");
+  edit(map_key, [](Value& object) {
+    object.edit("metadata").edit("annotations").erase(annotation::kWorkName);
+    object.edit("data").set("text", "somebody else's");
+  });
+  stage.add(make_collector_role(stage.members()));
+  stage.run(Millis{5'000});
+  EXPECT_EQ(data()["text"], Value{"x"});
 }
 
 }  // namespace

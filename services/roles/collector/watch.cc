@@ -32,6 +32,13 @@ std::string_view binding_id(const Value& object) {
   return id.empty() ? label_of(object, label::kClusterBindingId) : id;
 }
 
+/// The object is the one that the manifest describes.
+bool is_of(const Value& object, const Value& manifest) {
+  const Value& metadata = object["metadata"];
+  return manifest["kind"] == object["kind"] && manifest["metadata"]["name"] == metadata["name"] &&
+         manifest["metadata"]["namespace"].as_string() == metadata["namespace"].as_string();
+}
+
 /// Of the members of an object but some.
 template <class Counts>
 Hash128 hash_of_members(const Value& object, Counts counts) {
@@ -300,21 +307,31 @@ bool MemberWatches::too_early(const State& state, Arrived& arrived, UtcMillis no
   return now - arrived.since < kLongestLag;
 }
 
+/// The Work that the object names, or, as others may have taken that off or changed it, the one that has the name of a
+/// Work of such an object (N-4).
+ObjectKey MemberWatches::work_of(const State& state, const Arrived& arrived) {
+  const Value& object = arrived.object;
+  ObjectKey named{type::kWork, std::string{annotation_of(object, annotation::kWorkNamespace)},
+                  std::string{annotation_of(object, annotation::kWorkName)}};
+  if (cluster_of_space(named.ns) == arrived.cluster &&
+      std::ranges::any_of(manifests_of(state.value_of(named)).items(),
+                          [&](const Value& manifest) { return is_of(object, manifest); })) {
+    return named;
+  }
+  const Value& metadata = object["metadata"];
+  return {type::kWork, execution_space(arrived.cluster),
+          work_name(object["kind"].as_string(), metadata["namespace"].as_string(), metadata["name"].as_string())};
+}
+
 void MemberWatches::take_in(const State& state, const Arrived& arrived, UtcMillis now) {
   if (arrived.what == Arrived::What::kListed) return take_in_list(state, arrived, now);
-  const ObjectKey work{type::kWork, std::string{annotation_of(arrived.object, annotation::kWorkNamespace)},
-                       std::string{annotation_of(arrived.object, annotation::kWorkName)}};
-  if (cluster_of_space(work.ns) != arrived.cluster) return;
+  const ObjectKey work = work_of(state, arrived);
   const Value& value = state.value_of(work);
   if (value.is_null() || deleting(value)) return;
   const Value& manifests = manifests_of(value);
   for (size_t ordinal = 0; ordinal < manifests.size(); ++ordinal) {
     const Value& manifest = manifests[ordinal];
-    if (manifest["kind"] != arrived.object["kind"] ||
-        manifest["metadata"]["name"] != arrived.object["metadata"]["name"] ||
-        manifest["metadata"]["namespace"].as_string() != arrived.object["metadata"]["namespace"].as_string()) {
-      continue;
-    }
+    if (!is_of(arrived.object, manifest)) continue;
     if (arrived.what == Arrived::What::kGone) {
       const auto seen = seen_.find(work);
       if (seen != seen_.end() && ordinal < seen->second.baselines.size()) seen->second.baselines[ordinal] = {};

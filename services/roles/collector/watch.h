@@ -143,6 +143,7 @@ class MemberWatches {
   void list(const TaskPtr& task, std::shared_ptr<Listing> listing);
   void begin(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
   bool too_early(const State& state, Arrived& arrived, UtcMillis now) const;
+  static ObjectKey work_of(const State& state, const Arrived& arrived);
   void take_in(const State& state, const Arrived& arrived, UtcMillis now);
   void take_in_list(const State& state, const Arrived& arrived, UtcMillis now);
   void doubt(const std::string& type, const ObjectKey& work);
