@@ -59,10 +59,12 @@ class CollectorRole final : public Role {
       if (change.before["spec"] != change.after["spec"]) {
         watches_.follow_evictions(state, key, change.latest(), change.removed());
       }
-      // T-6: the Works trigger it; of itself, once it has been scheduled, only its targets.
-      const auto scheduled = [](const Value& object) { return !object["status"]["lastScheduledTime"].is_empty(); };
-      if (!change.removed() && scheduled(change.after) &&
-          (change.before["spec"] != change.after["spec"] || !scheduled(change.before)) &&
+      // T-6: the Works trigger it; of itself, once it has been scheduled or others require it, only its targets.
+      const auto placed = [](const Value& object) {
+        return !object["status"]["lastScheduledTime"].is_empty() || object["spec"]["requiredBy"].size() > 0;
+      };
+      if (!change.removed() && placed(change.after) &&
+          (change.before["spec"] != change.after["spec"] || !placed(change.before)) &&
           collector::has_works(state, key, change.after)) {
         wake.push_back(key);
       }
