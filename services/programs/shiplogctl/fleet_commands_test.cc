@@ -134,6 +134,20 @@ TEST(KubectlWords, OtherCommandsAreNotPassedOn) {
   EXPECT_FALSE(read_kubectl_command({"logs", "-C"}));
 }
 
+TEST(KubectlWords, AClusterWithoutANameIsNotTheControlPlane) {
+  for (const Words& words : std::vector<Words>{{"delete", "cm", "a", "-C", ""},
+                                               {"delete", "cm", "a", "-C="},
+                                               {"patch", "deploy", "a", "--cluster="},
+                                               {"label", "deploy", "a", "--clusters", ","},
+                                               {"apply", "-f", "x", "-C", "m1", "-C", ""}}) {
+    const auto read = read_kubectl_command(words);
+    ASSERT_FALSE(read) << words.front();
+    EXPECT_EQ(read.error().code, ErrorCode::kBadRequest);
+    EXPECT_NE(read.error().message.find("-C needs the name of a member cluster"), std::string::npos);
+  }
+  EXPECT_TRUE(read_kubectl_command({"delete", "cm", "a", "--", "-C", ""}));
+}
+
 TEST(ApplyWords, SelectionIsSeparatedFromTheRest) {
   const auto split = split_apply_words(
       {"-f", "a.yaml", "--dry-run=server", "-Rf=b", "--filename=c", "-lx=y", "-k", "d", "--prune", "-o", "name"});

@@ -75,6 +75,9 @@ void Program::add_clusters(CLI::App& sub, ClusterScope& scope) {
       ->delimiter(',')
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check([](const std::string& name) {
+        return name.empty() ? std::string{"the name of a member cluster is needed"} : std::string{};
+      })
       ->type_name("NAME,...");
   sub.add_option("--cluster-timeout", scope.timeout_seconds,
                  "Seconds for the answers of a member; one that takes longer is reported, the others are shown")

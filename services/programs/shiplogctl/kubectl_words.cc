@@ -60,7 +60,12 @@ Result<void> use(KubectlCommand& command, const ReadOption& option, const std::s
   if (name == "--all-clusters") {
     command.all_clusters = value.empty() || value == "true";
   } else if (name == "--cluster" || name == "--clusters") {
+    const size_t before = command.clusters.size();
     split_into(command.clusters, value);
+    // An empty variable must not turn a command for a member into one for the control plane.
+    if (command.clusters.size() == before) {
+      return Error{ErrorCode::kBadRequest, "-C needs the name of a member cluster: \"" + value + "\" has none"};
+    }
   } else if (name == "--operation-scope") {
     if (value != "karmada" && value != "members") {
       return Error{ErrorCode::kBadRequest, "not support operation scope: " + value};

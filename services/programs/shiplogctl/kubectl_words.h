@@ -29,7 +29,8 @@ struct KubectlCommandName {
 };
 const std::vector<KubectlCommandName>& kubectl_commands();
 
-/// nullopt: the words name another command. Error: kBadRequest, an option has no value, or the scope is unknown.
+/// nullopt: the words name another command. Error: kBadRequest, an option has no value, -C names no cluster, or the
+/// scope is unknown.
 Result<std::optional<KubectlCommand>> read_kubectl_command(const std::vector<std::string>& words);
 
 /// The command line of kubectl. `server` empty: that of the kubeconfig.
