@@ -90,16 +90,24 @@ int Program::run(int argc, const char* const* argv) {
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app_->parse(words);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app_->exit(error, out_, err_);
+    if (error.get_exit_code() == 0) return written(app_->exit(error, out_, err_));
     const std::string unknown = unknown_word(*app_, std::vector<std::string>(argv + 1, argv + argc));
     err_ << "error: " << (unknown.empty() ? std::string{error.what()} : unknown) << "\nRun `" << app_->get_name()
          << " --help` for usage." << std::endl;
     return 2;
   }
   const auto done = command_();
-  if (done) return done.value();
+  if (done) return written(done.value());
   err_ << "error: " << printable_lines(done.error().message) << std::endl;
   return done.error().code == ErrorCode::kBadRequest && usage_ ? 2 : 1;
+}
+
+int Program::written(int code) {
+  out_.flush();
+  // A reader that has seen enough, as `| head`, is no failure.
+  if (out_ || (backing_.reader_is_gone && backing_.reader_is_gone())) return code;
+  err_ << "error: the output cannot be written completely: look whether its disk is full" << std::endl;
+  return code == 0 ? 1 : code;
 }
 
 CLI::App* Program::add(CLI::App& parent, const std::string& name, const std::string& what, Command command) {

@@ -22,6 +22,8 @@ struct Backing {
   std::string version;     ///< "shiplogctl 0.1.0"
   Terminal terminal = {};  ///< of standard output
   bool progress = false;   ///< standard error is a terminal
+  /// That standard output is a pipe or a connection that is read no more; not set: it is not.
+  std::function<bool()> reader_is_gone = {};
 };
 
 /// Runs shiplogctl. 0: success; 1: failure, with the reason and the remedy in one sentence on `err`; 2: wrong usage.

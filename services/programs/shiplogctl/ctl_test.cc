@@ -182,6 +182,31 @@ TEST(Ctl, FailureIsOneSentenceAndExitsWith1) {
             "error: sqlite:other: no such file\n");
 }
 
+/// Takes nothing, as a file on a full disk.
+class FullDisk : public std::streambuf {};
+
+TEST(Ctl, LostOutputIsAFailureUnlessItsReaderIsGone) {
+  Backing backing = with(make_memory_journal());
+  const auto run_on_full_disk = [&](std::vector<const char*> words) {
+    FullDisk disk;
+    std::ostream out{&disk};
+    std::ostringstream err;
+    const int code = run_ctl(static_cast<int>(words.size()), words.data(), backing, out, err);
+    return CommandRun{code, "", err.str()};
+  };
+  for (const std::vector<const char*>& words :
+       std::vector<std::vector<const char*>>{{"shiplogctl", "completion", "bash"}, {"shiplogctl", "--help"}}) {
+    backing.reader_is_gone = {};
+    const CommandRun lost = run_on_full_disk(words);
+    EXPECT_EQ(lost.code, 1) << words[1];
+    EXPECT_EQ(lost.err.find("error: the output cannot be written"), 0U) << lost.err;
+    backing.reader_is_gone = [] { return true; };
+    const CommandRun closed = run_on_full_disk(words);
+    EXPECT_EQ(closed.code, 0) << words[1];
+    EXPECT_EQ(closed.err, "");
+  }
+}
+
 TEST(Ctl, ReplayReportsEntriesRevisionAndHash) {
   const auto journal = make_memory_journal();
   for (const char* name : {"a", "b"}) append(*journal, creation(name));

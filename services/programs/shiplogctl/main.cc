@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -31,12 +32,21 @@ shiplog::ctl::Terminal terminal_of(int fd) {
   return {known ? size.ws_col : size_t{0}, !dumb && (no_colour == nullptr || *no_colour == '\0')};
 }
 
+bool reader_is_gone() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&output, 1, 0) > 0 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   shiplog::configure_allocator();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported as a failed write
-  const shiplog::ctl::Backing backing{open_journal, shiplog::all_decides(), "shiplogctl " SHIPLOG_VERSION,
-                                      terminal_of(STDOUT_FILENO), ::isatty(STDERR_FILENO) != 0};
+  const shiplog::ctl::Backing backing{open_journal,
+                                      shiplog::all_decides(),
+                                      "shiplogctl " SHIPLOG_VERSION,
+                                      terminal_of(STDOUT_FILENO),
+                                      ::isatty(STDERR_FILENO) != 0,
+                                      reader_is_gone};
   return shiplog::ctl::run_ctl(argc, argv, backing, std::cout, std::cerr);
 }

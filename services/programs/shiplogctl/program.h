@@ -40,6 +40,8 @@ class Program {
  private:
   using Command = std::function<Result<int>()>;
 
+  /// The exit code of a command that has ended with `code`: another one than 0 if its output is lost.
+  int written(int code);
   CLI::App* add(CLI::App& parent, const std::string& name, const std::string& what, Command command);
   void add_output(CLI::App& sub, std::string& output, const std::vector<std::string>& formats);
   void add_family(CLI::App& sub, std::string& family);
