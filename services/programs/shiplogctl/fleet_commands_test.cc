@@ -1,4 +1,9 @@
 // The pure parts of the commands for a fleet: policies, taints, command lines for kubectl, templates, metrics.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
@@ -243,6 +248,58 @@ TEST(InterpretEdit, RulesAreChangedAddedAndRemoved_cli_14) {
       "replicaRevision":{"luaScript":"function ReviseReplica(o, n) return o end\n"}})"));
   EXPECT_FALSE(edited_scripts("---@rule: Nothing\n", before));
   EXPECT_FALSE(edited_scripts("---@rule: Retain\nfunction Retain(\n", before));
+}
+
+/// Edits kCustomization with a shell command, which gets the file as $1.
+struct EditRun {
+  Result<void> done = ok();
+  std::string out, err, kept;
+
+  EditRun(const std::string& command, const PatchSender& send) {
+    ::setenv("KUBE_EDITOR", ("sh -c '" + command + "' sh").c_str(), 1);
+    std::ostringstream to_out, to_err;
+    done = edit_customization(json(kCustomization), false, send, {to_out, to_err, {}});
+    ::unsetenv("KUBE_EDITOR");
+    out = to_out.str();
+    err = to_err.str();
+    const size_t begin = err.find('"');
+    if (begin == std::string::npos) return;
+    const std::string name = err.substr(begin + 1, err.rfind('"') - begin - 1);
+    std::ostringstream text;
+    text << std::ifstream{name}.rdbuf();
+    kept = text.str();
+    std::filesystem::remove(name);
+  }
+};
+
+TEST(InterpretEdit, AnEditThatIsNotStoredIsKept_cli_14) {
+  const PatchSender conflict = [](const Value&) { return Result<void>{Error{ErrorCode::kConflict, "modified"}}; };
+  const EditRun modified{"sed -i \"s/return d/return o/\" \"$1\"", conflict};
+  EXPECT_EQ(modified.done.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(modified.err.find("A copy of your changes has been stored to \""), 0U) << modified.err;
+  EXPECT_NE(modified.kept.find("return o"), std::string::npos) << modified.kept;
+
+  const EditRun given_up{"sed -i \"s/return d/retrun d/\" \"$1\"", conflict};
+  EXPECT_EQ(given_up.done.error().message.find("the edit is not valid, and was cancelled: Retain: "), 0U)
+      << given_up.done.error().message;
+  EXPECT_NE(given_up.kept.find("retrun d"), std::string::npos) << given_up.kept;
+
+  const EditRun failed{"sed -i \"s/return d/return o/\" \"$1\"; exit 3", conflict};
+  EXPECT_EQ(failed.done.error().code, ErrorCode::kIo);
+  EXPECT_NE(failed.kept.find("return o"), std::string::npos) << failed.kept;
+}
+
+TEST(InterpretEdit, WithoutAnEditNothingIsKept_cli_14) {
+  const PatchSender stored = [](const Value&) { return ok(); };
+  const EditRun unchanged{"true \"$1\"", stored};
+  EXPECT_TRUE(unchanged.done);
+  EXPECT_EQ(unchanged.err, "");
+  const EditRun left{"exit 1 \"$1\"", stored};
+  EXPECT_EQ(left.done.error().code, ErrorCode::kIo);
+  EXPECT_EQ(left.err, "");
+  const EditRun changed{"sed -i \"s/return d/return o/\" \"$1\"", stored};
+  EXPECT_TRUE(changed.done);
+  EXPECT_EQ(changed.err, "");
 }
 
 }  // namespace

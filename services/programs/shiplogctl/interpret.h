@@ -1,12 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "events/base/result.h"
 #include "events/base/value.h"
-#include "services/programs/shiplogctl/connection.h"
 #include "services/programs/shiplogctl/terminal.h"
 
 namespace shiplog::ctl {
@@ -30,8 +30,12 @@ bool check_customizations(const std::vector<Value>& customizations, const Output
 /// control plane. Errors: kBadRequest. A script that fails is reported.
 Result<bool> run_operation(const std::vector<Value>& customizations, const InterpretOptions& options, const Output& to);
 
-/// --edit: opens the scripts as Lua in $KUBE_EDITOR or $EDITOR, and writes what has changed.
-Result<void> edit_customization(ServerConnection& plane, const Value& customization, bool show_doc, const Output& to);
+/// Sends a merge patch of the edited customization.
+using PatchSender = std::function<Result<void>(const Value& patch)>;
+/// --edit: opens the scripts as Lua in $KUBE_EDITOR or $EDITOR, and sends what has changed. An edit that is not stored
+/// is kept in a file, which is named on `to.err`. Errors: kConflict, somebody else has changed it; kInvalid, the edit
+/// was given up; kIo, the editor failed.
+Result<void> edit_customization(const Value& customization, bool show_doc, const PatchSender& send, const Output& to);
 
 // --- pure parts
 

@@ -43,7 +43,11 @@ void Program::add_interpret() {
               SHIPLOG_TRY(auto plane, access_.connect());
               SHIPLOG_TRY(customizations, stored_customizations(plane, options->names));
               if (options->edit) {
-                SHIPLOG_TRY(edit_customization(plane, customizations.front(), options->show_doc, to_));
+                const auto send = [&](const Value& patch) -> Result<void> {
+                  SHIPLOG_TRY(plane.merge_patch(kCustomizations + percent_encode(options->names.front()), patch));
+                  return ok();
+                };
+                SHIPLOG_TRY(edit_customization(customizations.front(), options->show_doc, send, to_));
                 return 0;
               }
             }

@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include "services/http/http.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/lua/vm.h"
 #include "services/programs/shiplogctl/child_process.h"
@@ -50,7 +49,7 @@ std::string editor() {
   return "vi";
 }
 
-/// A file in the folder for temporary files, which is removed.
+/// A file in the folder for temporary files, which is removed unless it is kept.
 class EditedFile {
  public:
   static Result<std::unique_ptr<EditedFile>> make() {
@@ -62,7 +61,9 @@ class EditedFile {
     return std::make_unique<EditedFile>(name);
   }
   explicit EditedFile(std::string name) : name_{std::move(name)} {}
-  ~EditedFile() { ::unlink(name_.c_str()); }
+  ~EditedFile() {
+    if (!kept_) ::unlink(name_.c_str());
+  }
   EditedFile(const EditedFile&) = delete;
   EditedFile& operator=(const EditedFile&) = delete;
 
@@ -78,13 +79,27 @@ class EditedFile {
     if (ran.code != 0) {
       return Error{ErrorCode::kIo, "the editor (" + editor() + ") ended with code " + std::to_string(ran.code)};
     }
+    return content();
+  }
+
+  /// Leaves the file for the user, and says where, if it has an edit of `original`. Returns the error that ends the
+  /// edit.
+  Error keep(Error error, const std::string& original, std::ostream& err) {
+    const std::string edited = content();
+    kept_ = edited != original && !trimmed(edited).empty();
+    if (kept_) err << "A copy of your changes has been stored to \"" << name_ << "\"" << std::endl;
+    return error;
+  }
+
+ private:
+  std::string content() const {
     std::stringstream read;
     read << std::ifstream{name_}.rdbuf();
     return read.str();
   }
 
- private:
   std::string name_;
+  bool kept_ = false;
 };
 
 /// A text without a customization: what an editor is opened with again, under the error.
@@ -144,23 +159,33 @@ Result<Value> edited_scripts(const std::string& text, const Value& before) {
   return rules;
 }
 
-Result<void> edit_customization(ServerConnection& plane, const Value& customization, bool show_doc, const Output& to) {
+Result<void> edit_customization(const Value& customization, bool show_doc, const PatchSender& send, const Output& to) {
   const std::string name = customization["metadata"]["name"].str();
   const Value& before = customization["spec"]["customizations"];
   SHIPLOG_TRY(const auto file, EditedFile::make());
   const std::string original = editable_scripts(customization, show_doc);
   std::string shown = original;
+  std::string refused;  // why the last edit was
+  const auto refuse = [&](const std::string& text, const Error& why) {
+    shown = with_error(text, why.message);
+    refused = why.message;
+  };
   while (true) {
-    SHIPLOG_TRY(const auto edited, file->edit(shown));
+    const auto read = file->edit(shown);
+    if (!read) return file->keep(read.error(), original, to.err);
+    const std::string& edited = read.value();
     if (edited == shown || trimmed(edited).empty()) {
       // An edit that was refused and is left as it is was given up.
-      if (shown != original) return Error{ErrorCode::kInvalid, "the edit is not valid, and was cancelled"};
+      if (shown != original) {
+        return file->keep({ErrorCode::kInvalid, "the edit is not valid, and was cancelled: " + refused}, original,
+                          to.err);
+      }
       to.out << "Edit cancelled, no changes made." << std::endl;
       return ok();
     }
     const auto scripts = edited_scripts(edited, before);
     if (!scripts) {
-      shown = with_error(edited, scripts.error().message);
+      refuse(edited, scripts.error());
       continue;
     }
     if (scripts.value() == before) {
@@ -175,13 +200,12 @@ Result<void> edit_customization(ServerConnection& plane, const Value& customizat
     const Value patch =
         Value::object({{"metadata", Value::object({{"resourceVersion", customization["metadata"]["resourceVersion"]}})},
                        {"spec", Value::object({{"customizations", std::move(changed)}})}});
-    const std::string path = "/apis/config.karmada.io/v1alpha1/resourceinterpretercustomizations/";
-    const auto patched = plane.merge_patch(path + percent_encode(name), patch);
+    const auto patched = send(patch);
     if (!patched && patched.error().code != ErrorCode::kConflict) {
-      shown = with_error(edited, patched.error().message);
+      refuse(edited, patched.error());
       continue;
     }
-    if (!patched) return patched.error();
+    if (!patched) return file->keep(patched.error(), original, to.err);
     to.out << "resourceinterpretercustomization.config.karmada.io/" << name << " edited" << std::endl;
     return ok();
   }
