@@ -8,6 +8,7 @@
 
 #include "events/base/json.h"
 #include "services/programs/shiplogctl/apply.h"
+#include "services/programs/shiplogctl/get_objects.h"
 #include "services/programs/shiplogctl/interpret.h"
 #include "services/programs/shiplogctl/kubectl_words.h"
 #include "services/programs/shiplogctl/object_print.h"
@@ -173,6 +174,38 @@ TEST(ApplyWords, DocumentsOfKubectlAreSplitAndGetTheirPolicies) {
   const Value list = with_policies({json(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}})")}, {});
   ASSERT_EQ(list["items"].size(), 2U);
   EXPECT_EQ(list["items"][1]["metadata"]["name"].str(), "shop-646d6c6947");
+}
+
+TEST(WantedObjects, NamesAreNotEmptyAndExcludeSelectors_cli_3) {
+  EXPECT_TRUE(wanted_objects({"deploy", "a", "b"}));
+  EXPECT_EQ(wanted_objects({"deploy", ""}).error().message, "resource name may not be empty");
+  const auto selection = [](const Words& words, const std::string& labels, const std::string& fields) -> std::string {
+    GetObjectsOptions options;
+    options.words = words;
+    options.selector = labels;
+    options.field_selector = fields;
+    const auto checked = check_selection(wanted_objects(words).value(), options);
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(selection({"deploy", "a"}, "", ""), "");
+  EXPECT_EQ(selection({"deploy"}, "a=b", "c=d"), "");
+  EXPECT_EQ(selection({"deploy", "a"}, "a=b", ""), "name cannot be provided when a selector is specified");
+  EXPECT_EQ(selection({"deploy", "a"}, "", "c=d"), "name cannot be provided when a selector is specified");
+  EXPECT_EQ(selection({"deploy/a"}, "a=b", ""),
+            "selectors and the all flag cannot be used when passing resource/name arguments");
+}
+
+TEST(WantedObjects, NamesAreOfOneNamespace_cli_3) {
+  const Resource deployments;
+  Resource nodes;
+  nodes.namespaced = false;
+  GetObjectsOptions options;
+  EXPECT_EQ(check_names({"deploy", {"a"}}, deployments, options).error().message,
+            "a resource cannot be retrieved by name across all namespaces");
+  EXPECT_TRUE(check_names({"deploy", {}}, deployments, options));
+  EXPECT_TRUE(check_names({"nodes", {"a"}}, nodes, options));
+  options.ns = "default";
+  EXPECT_TRUE(check_names({"deploy", {"a"}}, deployments, options));
 }
 
 TEST(CustomColumns, AreReadWithFilters) {

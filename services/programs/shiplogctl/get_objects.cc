@@ -94,6 +94,10 @@ class ClusterReader {
   }
 
   void read_kind(const WantedObjects& want, FetchedKind& kind, std::vector<std::string>& errors) {
+    if (const auto allowed = check_names(want, kind.resource, options_); !allowed) {
+      errors.push_back(allowed.error().message);
+      return;
+    }
     const std::string path = kind.resource.path(options_.ns);
     if (want.names.empty()) {
       if (const auto read = read_list(path, kind); !read) errors.push_back(read.error().message);
@@ -295,11 +299,28 @@ Result<std::vector<WantedObjects>> wanted_objects(const std::vector<std::string>
     }
     return wanted;
   }
+  if (std::ranges::any_of(words.begin() + 1, words.end(), &std::string::empty)) {
+    return Error{ErrorCode::kBadRequest, "resource name may not be empty"};
+  }
   for (const std::string& type : split(words.front(), ',')) {
     wanted.push_back({type, {words.begin() + 1, words.end()}});
   }
   if (wanted.empty()) return Error{ErrorCode::kBadRequest, "name a type: \"" + words.front() + "\" has none"};
   return wanted;
+}
+
+Result<void> check_selection(const std::vector<WantedObjects>& wanted, const GetObjectsOptions& options) {
+  const bool selects = !options.selector.empty() || !options.field_selector.empty();
+  if (!selects || wanted.front().names.empty()) return ok();
+  const bool slash = options.words.front().find('/') != std::string::npos;
+  return Error{ErrorCode::kBadRequest,
+               slash ? "selectors and the all flag cannot be used when passing resource/name arguments"
+                     : "name cannot be provided when a selector is specified"};
+}
+
+Result<void> check_names(const WantedObjects& want, const Resource& resource, const GetObjectsOptions& options) {
+  if (want.names.empty() || !resource.namespaced || !options.ns.empty()) return ok();
+  return Error{ErrorCode::kBadRequest, "a resource cannot be retrieved by name across all namespaces"};
 }
 
 HttpRequest::Query list_query(const GetObjectsOptions& options) {
@@ -336,6 +357,7 @@ Value shown_object(Value object, const Resource& resource, bool managed_fields, 
 
 Result<bool> get_objects(ServerConnection& plane, const GetObjectsOptions& options, const Output& to) {
   SHIPLOG_TRY(const auto wanted, wanted_objects(options.words));
+  SHIPLOG_TRY(check_selection(wanted, options));
   const bool objects = ObjectPrinter::prints_objects(options.output);
   if (objects) {
     SHIPLOG_TRY(ObjectPrinter::make(options.output, options.no_headers));

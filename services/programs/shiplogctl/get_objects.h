@@ -28,8 +28,10 @@ struct WantedObjects {
   std::string type;
   std::vector<std::string> names;  ///< none: all
 };
-/// Error: kBadRequest, types with and without names are mixed.
+/// Error: kBadRequest, types with and without names are mixed, or a name is empty.
 Result<std::vector<WantedObjects>> wanted_objects(const std::vector<std::string>& words);
+/// Error: kBadRequest, there are names and a selector.
+Result<void> check_selection(const std::vector<WantedObjects>& wanted, const GetObjectsOptions& options);
 
 /// Prints one table for each kind, or the objects. Errors of a cluster are printed and do not affect the others; true:
 /// there were none.
@@ -37,6 +39,8 @@ Result<bool> get_objects(ServerConnection& plane, const GetObjectsOptions& optio
 
 // --- shared with the watch
 
+/// Error: kBadRequest, an object of one namespace is wanted by its name in all.
+Result<void> check_names(const WantedObjects& want, const Resource& resource, const GetObjectsOptions& options);
 /// The query parameters of a list or watch.
 HttpRequest::Query list_query(const GetObjectsOptions& options);
 /// Prints changes as they arrive, until interrupted; `wanted` has one kind. Streams of all clusters are merged.

@@ -140,6 +140,9 @@ class ClusterWatch {
       if (called.value().size() != 1) {
         return {Error{ErrorCode::kBadRequest, "a watch is of one type: \"" + wanted_.type + "\" means several"}, true};
       }
+      if (const auto allowed = check_names(wanted_, called.value().front(), options_); !allowed) {
+        return {allowed.error(), true};
+      }
       cluster_.resource = called.value().front();
       cluster_.resolved = true;
     }
