@@ -4,19 +4,24 @@
 #include <array>
 #include <map>
 
+#include "events/state/condition.h"
+
 namespace shiplog::ctl {
 namespace {
 
 constexpr std::array<std::string_view, 8> kWorkloads = {
     "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "ReplicationController"};
 
-/// Ready pods according to the status that a member reported; -1: the kind does not report them.
-int64_t ready_in(const Value& status, bool has_replicas) {
+/// Ready pods according to what a member reported; -1: that does not tell.
+int64_t ready_in(const Value& reported, std::string_view kind, bool has_replicas) {
+  const Value& status = reported["status"];
+  if (!status.is_object()) return -1;
+  if (kind == "Pod") return condition_holds(reported, "Ready") ? 1 : 0;
   for (const char* field : {"readyReplicas", "numberReady", "ready"}) {
     if (const Value& value = status[field]; value.is_int()) return value.as_int();
   }
-  // Members omit zero.
-  return has_replicas && status.is_object() ? 0 : -1;
+  // Members omit zero. Of a Job they report the pods that have ended, and not those that are ready.
+  return has_replicas && kind != "Job" ? 0 : -1;
 }
 
 bool names(const Value& list, const std::string& cluster) {
@@ -54,7 +59,7 @@ std::vector<BindingTarget> targets_of(const Value& binding) {
     entry.applied = reported["applied"].as_bool();
     entry.applied_message = reported["appliedMessage"].str();
     entry.health = reported["health"].str();
-    entry.ready = ready_in(reported["status"], entry.replicas >= 0);
+    entry.ready = ready_in(reported, spec["resource"]["kind"].as_string(), entry.replicas >= 0);
     if (const Value& desired = reported["status"]["desiredNumberScheduled"]; desired.is_int()) {
       entry.desired = desired.as_int();
     }

@@ -45,5 +45,25 @@ TEST(BindingTargets, OnlyWhatIsRequiredNoLongerIsReportedAsBeingRemoved) {
   EXPECT_EQ(findings[0].reason, "being removed from the cluster");
 }
 
+int64_t ready_of(const std::string& kind, const std::string& status) {
+  const auto targets = targets_of(json(R"({"spec":{"resource":{"apiVersion":"v1","kind":")" + kind +
+                                       R"("},"replicas":1,"clusters":[{"name":"m1","replicas":1}]},
+      "status":{"aggregatedStatus":[{"clusterName":"m1","applied":true,"status":)" +
+                                       status + "}]}}"));
+  return targets.empty() ? -2 : targets[0].ready;
+}
+
+TEST(BindingTargets, APodIsReadyByItsCondition) {
+  EXPECT_EQ(ready_of("Pod", R"({"phase":"Running","conditions":[{"type":"Ready","status":"True"}]})"), 1);
+  EXPECT_EQ(ready_of("Pod", R"({"phase":"Running","conditions":[{"type":"Ready","status":"False"}]})"), 0);
+  EXPECT_EQ(ready_of("Pod", "null"), -1);
+}
+
+TEST(BindingTargets, OfAJobItIsNotKnownHowManyPodsAreReady) {
+  EXPECT_EQ(ready_of("Job", R"({"succeeded":1})"), -1);
+  EXPECT_EQ(ready_of("Job", R"({"active":1,"ready":1})"), 1);
+  EXPECT_EQ(ready_of("Deployment", R"({"replicas":1})"), 0) << "members omit zero";
+}
+
 }  // namespace
 }  // namespace shiplog::ctl
