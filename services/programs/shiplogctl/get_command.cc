@@ -21,6 +21,31 @@ bool is_plain(const GetObjectsOptions& get) {
          !get.show_labels && !get.show_kind && !get.ignore_not_found && !get.managed_fields;
 }
 
+/// What `get workloads` does not do: it lists bindings, and not the objects themselves.
+Result<void> check_workloads(const GetObjectsOptions& get) {
+  if (get.words.size() > 1 || get.scope.clusters.size() > 1) {
+    return Error{ErrorCode::kBadRequest, "get workloads takes no names and one cluster: select by -C and namespace"};
+  }
+  if (!is_one_of(get.output, {"", "wide", "json", "yaml", "name"})) {
+    return Error{ErrorCode::kBadRequest, "get workloads prints wide, json, yaml and name"};
+  }
+  for (const auto& [given, option] :
+       std::initializer_list<std::pair<bool, const char*>>{{!get.scope.scope.empty(), "--operation-scope"},
+                                                           {!get.selector.empty(), "--selector"},
+                                                           {!get.field_selector.empty(), "--field-selector"},
+                                                           {!get.label_columns.empty(), "--label-columns"},
+                                                           {get.watch, "--watch"},
+                                                           {get.watch_only, "--watch-only"},
+                                                           {!get.sort_by.empty(), "--sort-by"},
+                                                           {get.show_labels, "--show-labels"},
+                                                           {get.show_kind, "--show-kind"}}) {
+    if (!given) continue;
+    return Error{ErrorCode::kBadRequest,
+                 std::string{"get workloads has no "} + option + ": select by -C and namespace, or get a kind"};
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<int> Program::run_get() {
@@ -36,11 +61,8 @@ Result<int> Program::run_get() {
   }
   const bool workloads = is_one_of(type, {"workloads", "workload"});
   usage_ = true;
-  if (workloads && (get_.words.size() > 1 || get_.scope.clusters.size() > 1)) {
-    return Error{ErrorCode::kBadRequest, "get workloads takes no names and one cluster: select by -C and namespace"};
-  }
-  if (workloads && !is_one_of(get_.output, {"", "wide", "json", "yaml", "name"})) {
-    return Error{ErrorCode::kBadRequest, "get workloads prints wide, json, yaml and name"};
+  if (workloads) {
+    SHIPLOG_TRY(check_workloads(get_));
   }
   usage_ = false;
   get_.all_namespaces = all_namespaces_;
