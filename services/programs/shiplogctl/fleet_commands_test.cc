@@ -208,6 +208,18 @@ TEST(WantedObjects, NamesAreOfOneNamespace_cli_3) {
   EXPECT_TRUE(check_names({"deploy", {"a"}}, deployments, options));
 }
 
+TEST(WantedObjects, AWatchOfANameThatNoClusterHasIsNotFound) {
+  Resource deployments;
+  deployments.plural = "deployments";
+  deployments.group = "apps";
+  const Value none = json(R"({"kind":"Table","rows":[]})");
+  EXPECT_EQ(check_watched({"deploy", {"a"}}, deployments, {none, json(R"({"items":[]})")}).error().message,
+            "deployments.apps \"a\" not found");
+  EXPECT_TRUE(check_watched({"deploy", {"a"}}, deployments, {none, json(R"({"rows":[{}]})")}));
+  EXPECT_TRUE(check_watched({"deploy", {"a"}}, deployments, {json(R"({"items":[{}]})")}));
+  EXPECT_TRUE(check_watched({"deploy", {}}, deployments, {none}));
+}
+
 TEST(CustomColumns, AreReadWithFilters) {
   const auto columns =
       parse_custom_columns("NAME:.metadata.name,READY:.status.conditions[?(@.type==\"a,b\")].status,X:a");

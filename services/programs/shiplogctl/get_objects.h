@@ -41,6 +41,8 @@ Result<bool> get_objects(ServerConnection& plane, const GetObjectsOptions& optio
 
 /// Error: kBadRequest, an object of one namespace is wanted by its name in all.
 Result<void> check_names(const WantedObjects& want, const Resource& resource, const GetObjectsOptions& options);
+/// `lists`: what each cluster has of the names. Error: kNotFound, none has the object that is named.
+Result<void> check_watched(const WantedObjects& want, const Resource& resource, const std::vector<Value>& lists);
 /// The query parameters of a list or watch.
 HttpRequest::Query list_query(const GetObjectsOptions& options);
 /// Prints changes as they arrive, until interrupted; `wanted` has one kind. Streams of all clusters are merged.

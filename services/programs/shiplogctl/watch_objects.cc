@@ -253,6 +253,14 @@ class ClusterWatch {
 
 }  // namespace
 
+Result<void> check_watched(const WantedObjects& want, const Resource& resource, const std::vector<Value>& lists) {
+  if (want.names.empty()) return ok();
+  const auto has_objects = [](const Value& list) { return list["rows"].size() > 0 || list["items"].size() > 0; };
+  if (std::ranges::any_of(lists, has_objects)) return ok();
+  const std::string kind = resource.plural + (resource.group.empty() ? "" : "." + resource.group);
+  return Error{ErrorCode::kNotFound, kind + " \"" + want.names.front() + "\" not found"};
+}
+
 Result<bool> watch_objects(std::vector<FleetServer>& servers, const WantedObjects& wanted,
                            const GetObjectsOptions& options, const Output& to) {
   WatchPrinter printer{options, to};
@@ -265,6 +273,14 @@ Result<bool> watch_objects(std::vector<FleetServer>& servers, const WantedObject
   }
   const auto listed = collect_in_parallel<FirstList>(
       names_of(servers), [&](size_t index) { return watches[index].list(); }, to);
+  std::vector<Value> lists;
+  for (const FirstList& first : listed) {
+    if (first.list) lists.push_back(first.list.value());
+  }
+  // A cluster that has not answered may have it.
+  if (lists.size() == servers.size() && !options.ignore_not_found) {
+    SHIPLOG_TRY(check_watched(wanted, clusters.front().resource, lists));
+  }
   std::vector<std::thread> threads;
   for (size_t i = 0; i < servers.size(); ++i) {
     if (!listed[i].list) {
