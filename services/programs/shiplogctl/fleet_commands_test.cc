@@ -230,6 +230,19 @@ TEST(CustomColumns, AreReadWithFilters) {
   EXPECT_FALSE(parse_custom_columns("NAME"));
 }
 
+TEST(ObjectPrinter, ObjectsOfAStreamAreSeparated) {
+  const auto streamed = [](const std::string& output, bool no_headers) {
+    auto printer = ObjectPrinter::make(output, no_headers).value();
+    std::ostringstream out;
+    EXPECT_TRUE(printer.print_next(json(R"({"a":1})"), out));
+    EXPECT_TRUE(printer.print_next(json(R"({"a":2})"), out));
+    return out.str();
+  };
+  EXPECT_EQ(streamed("yaml", false), "a: 1\n---\na: 2\n");
+  EXPECT_EQ(streamed("custom-columns=N:.a", false), "N\n1\n2\n");
+  EXPECT_EQ(streamed("custom-columns=N:.a", true), "1\n2\n");
+}
+
 TEST(CustomColumns, AFileHasALineOfHeadersAndALineOfPaths) {
   const auto columns = parse_custom_columns_file("NAME  READY\n.metadata.name  {.status.readyReplicas}\n");
   ASSERT_TRUE(columns);

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "events/base/json_path.h"
 #include "events/base/utf8.h"
@@ -121,7 +122,7 @@ Result<ObjectPrinter> ObjectPrinter::make(const std::string& output, bool no_hea
   return printer;
 }
 
-Result<void> ObjectPrinter::print_columns(const std::vector<Value>& objects, std::ostream& out) const {
+Result<void> ObjectPrinter::print_columns(const std::vector<Value>& objects, bool headers, std::ostream& out) const {
   std::vector<std::string> header;
   std::vector<JsonPathTemplate> paths;
   for (const CustomColumn& column : columns_) {
@@ -138,12 +139,12 @@ Result<void> ObjectPrinter::print_columns(const std::vector<Value>& objects, std
     }
     table.add(std::move(cells));
   }
-  out << table.text(!no_headers_) << std::flush;
+  out << table.text(headers) << std::flush;
   return ok();
 }
 
 Result<void> ObjectPrinter::print(const std::vector<Value>& objects, bool single, std::ostream& out) const {
-  if (form_ == "custom-columns") return print_columns(objects, out);
+  if (form_ == "custom-columns") return print_columns(objects, !no_headers_, out);
   if (form_ == "name") {
     // Not each once: several clusters have objects of the same name.
     for (const Value& object : objects) {
@@ -163,6 +164,13 @@ Result<void> ObjectPrinter::print(const std::vector<Value>& objects, bool single
   }
   print_document(document, form_, out);
   return ok();
+}
+
+Result<void> ObjectPrinter::print_next(const Value& object, std::ostream& out) {
+  const bool first = !std::exchange(streamed_, true);
+  if (form_ == "custom-columns") return print_columns({object}, first && !no_headers_, out);
+  if (form_ == "yaml" && !first) out << "---\n";
+  return print({object}, true, out);
 }
 
 }  // namespace shiplog::ctl

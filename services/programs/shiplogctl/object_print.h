@@ -20,17 +20,20 @@ class ObjectPrinter {
 
   /// Prints the objects: as a List, or, if `single`, the only object itself.
   Result<void> print(const std::vector<Value>& objects, bool single, std::ostream& out) const;
+  /// Prints the next object of a stream, as of a watch: YAML as a document of its own, headers before the first.
+  Result<void> print_next(const Value& object, std::ostream& out);
 
  private:
   struct CustomColumn {
     std::string heading, path;
   };
-  Result<void> print_columns(const std::vector<Value>& objects, std::ostream& out) const;
+  Result<void> print_columns(const std::vector<Value>& objects, bool headers, std::ostream& out) const;
 
   std::string form_;      // without the argument
   std::string template_;  // of jsonpath
   std::vector<CustomColumn> columns_;
   bool no_headers_ = false;
+  bool streamed_ = false;  // an object of a stream was printed
 };
 
 /// The columns of "NAME:.metadata.name,IMAGE:.spec.containers[0].image". Error: kInvalid.

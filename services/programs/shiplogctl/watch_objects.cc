@@ -41,7 +41,7 @@ class WatchPrinter {
 
   Result<void> prepare() {
     if (!ObjectPrinter::prints_objects(options_.output)) return ok();
-    SHIPLOG_TRY(auto printer, ObjectPrinter::make(options_.output, true));
+    SHIPLOG_TRY(auto printer, ObjectPrinter::make(options_.output, options_.no_headers));
     printer_.emplace(std::move(printer));
     return ok();
   }
@@ -94,7 +94,7 @@ class WatchPrinter {
     const std::string cluster = from.server->is_plane ? "" : from.server->cluster;
     Value shown = shown_object(object, from.resource, options_.managed_fields, cluster);
     if (options_.event_types) shown = Value::object({{"type", event}, {"object", std::move(shown)}});
-    if (const auto printed = printer_->print({std::move(shown)}, true, to_.out); !printed) {
+    if (const auto printed = printer_->print_next(shown, to_.out); !printed) {
       to_.err << "error: " << cluster_error(from.server->cluster, printed.error().message) << std::endl;
     }
   }
