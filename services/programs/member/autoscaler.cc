@@ -88,14 +88,15 @@ Result<Decided> decide_autoscaler(const State& state, const ObjectKey& key, UtcM
     status.set("desiredReplicas", demanded->replicas);
     status.set("lastScaleTime", rfc3339(now));
   } else {
-    // As in a cluster without a metrics server.
+    // The reason is that of a cluster without a metrics server.
     set_condition(status, "AbleToScale",
                   {"True", "SucceededGetScale", "the HPA controller was able to get the target's current scale"}, now);
-    set_condition(status, "ScalingActive",
-                  {"False", reason_of_metric(spec["metrics"][0]),
-                   "the HPA was unable to compute the replica count: the server could not find the requested resource "
-                   "(get pods.metrics.k8s.io): trial members have no metrics"},
-                  now);
+    set_condition(
+        status, "ScalingActive",
+        {"False", reason_of_metric(spec["metrics"][0]),
+         "the HPA was unable to compute the replica count: trial members scale by minReplicas and maxReplicas, "
+         "and not by metrics"},
+        now);
     if (status["desiredReplicas"].is_null()) status.set("desiredReplicas", 0);
   }
   changes.update_status(key, *object, std::move(seen));

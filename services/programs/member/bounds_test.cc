@@ -46,6 +46,8 @@ TEST(MemberAutoscaler, BringsAWorkloadBetweenItsBounds) {
   const Value& active = condition_of(member.find(kAutoscalers, "web"), "ScalingActive");
   EXPECT_EQ(active["status"].str(), "False");
   EXPECT_EQ(active["reason"].str(), "FailedGetResourceMetric");
+  EXPECT_NE(active["message"].str().find("trial members scale by minReplicas and maxReplicas"), std::string::npos)
+      << active["message"].str();
   member.edit(kDeployments, "web", [](Value& web) { web.edit("spec").set("replicas", 0); });
   member.stage.run(Millis{5000});
   EXPECT_EQ(member.find(kDeployments, "web")["spec"]["replicas"].as_int(), 0) << "0 switches it off";
