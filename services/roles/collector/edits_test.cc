@@ -1,3 +1,6 @@
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "events/state/work.h"
@@ -125,6 +128,54 @@ TEST_F(CollectorEdits, WithoutACollectorAreRevertedByTheNextThoughTheObjectNames
   stage.add(make_collector_role(stage.members()));
   stage.run(Millis{5'000});
   EXPECT_EQ(data()["text"], Value{"x"});
+}
+
+TEST_F(CollectorEdits, OfRetainedFieldsAreNone_E_14_E_21) {
+  Value web = deployment("default", "web", 2);
+  web.edit("metadata").edit("labels").set("resourcetemplate.karmada.io/retain-replicas", "true");
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  place(web_key, web);
+  stage.members().log.clear();
+  std::set<std::string> healths;
+  for (int replicas = 3; replicas < 9; ++replicas) {
+    edit(web_key, [&](Value& object) { object.edit("spec").set("replicas", replicas); });
+    for (int i = 0; i < 50; ++i) {
+      stage.run(Millis{20});
+      healths.insert(stage.state().value_of(work_key("m1", web))["status"]["manifestStatuses"][0]["health"].str());
+    }
+  }
+  EXPECT_EQ(stage.members().count("PUT"), 0U);
+  EXPECT_FALSE(healths.contains("Unknown")) << "nobody has changed what the control plane determines";
+  edit(web_key, [&](Value& object) {
+    object.edit("spec").edit("template").edit("spec").edit("containers").edit_items()[0].set("image", "evil");
+  });
+  stage.run(Millis{1'000});
+  const Value& spec = member().find(web_key)["spec"];
+  EXPECT_EQ(spec["template"]["spec"]["containers"][0]["image"],
+            web["spec"]["template"]["spec"]["containers"][0]["image"]);
+  EXPECT_EQ(spec["replicas"], Value{8});
+}
+
+TEST_F(CollectorEdits, OfAServiceAccountsOwnPullSecretsAreNone_E_14_E_21) {
+  const auto names = [](const char* first, const char* second) {
+    Value list = Value::array({Value::object({{"name", first}})});
+    if (second != nullptr) list.push_back(Value::object({{"name", second}}));
+    return list;
+  };
+  const ObjectKey key{"serviceaccounts", "default", "robot"};
+  place(key,
+        Value::object({{"apiVersion", "v1"},
+                       {"kind", "ServiceAccount"},
+                       {"metadata", Value::object({{"name", "robot"}, {"namespace", "default"}, {"uid", "u-robot"}})},
+                       {"imagePullSecrets", names("a", nullptr)}}));
+  ASSERT_FALSE(member().find(key).is_null());
+  stage.members().log.clear();
+  edit(key, [&](Value& object) { object.set("imagePullSecrets", names("a", "b")); });
+  stage.run(Millis{3'000});
+  EXPECT_EQ(stage.members().count("PUT"), 0U);
+  edit(key, [&](Value& object) { object.set("imagePullSecrets", names("b", nullptr)); });
+  stage.run(Millis{3'000});
+  EXPECT_EQ(member().find(key)["imagePullSecrets"], names("a", "b"));
 }
 
 }  // namespace

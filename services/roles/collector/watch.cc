@@ -39,36 +39,7 @@ bool is_of(const Value& object, const Value& manifest) {
          manifest["metadata"]["namespace"].as_string() == metadata["namespace"].as_string();
 }
 
-/// Of the members of an object but some.
-template <class Counts>
-Hash128 hash_of_members(const Value& object, Counts counts) {
-  std::string text;
-  for (const auto& [key, value] : object.members()) {
-    if (!counts(key.as_string())) continue;
-    text.append(key.as_string()).push_back('\0');  // no key of JSON is that character
-    append_json(value, text);
-  }
-  return siphash128(text);
-}
-
 }  // namespace
-
-/// `known`: what it was before, or nullptr. A server that counts generations changes them with all but metadata and
-/// status, so that most events need no hash of the rest.
-MemberWatches::Content MemberWatches::content_of(const Value& object, const Baseline* known) {
-  const Value& metadata = object["metadata"];
-  Content content;
-  content.generation = metadata["generation"].as_int();
-  content.metadata = hash_of_members(metadata, [](std::string_view field) {
-    return field != "resourceVersion" && field != "generation" && field != "managedFields";
-  });
-  const bool same = known != nullptr && content.generation > 0 && known->content.generation == content.generation &&
-                    known->content.metadata == content.metadata;
-  content.rest =
-      same ? known->content.rest
-           : hash_of_members(object, [](std::string_view field) { return field != "metadata" && field != "status"; });
-  return content;
-}
 
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
@@ -369,7 +340,7 @@ void MemberWatches::present(const State& state, const ObjectKey& work, size_t or
   if ((!status && !status.error().questions.empty()) || (!healthy && !healthy.error().questions.empty())) {
     Asking& asking = asking_[{work, ordinal}];
     asking.object = object;
-    asking.altered = altered(state, work, ordinal, arrived);
+    asking.altered = altered(state, work, ordinal, arrived, now);
     return ask_due(state, slot_of(cluster_of_space(work.ns)), now);
   }
   asking_.erase({work, ordinal});  // there was a webhook
@@ -377,7 +348,7 @@ void MemberWatches::present(const State& state, const ObjectKey& work, size_t or
     return report_unread(work, InterpreterOperation::kStatus, object,
                          status.error().error());  // T-3: it stays as it was
   if (!healthy) report_unread(work, InterpreterOperation::kHealth, object, healthy.error().error());
-  const std::string health = altered(state, work, ordinal, arrived) ? "Unknown" : health_of(healthy);
+  const std::string health = altered(state, work, ordinal, arrived, now) ? "Unknown" : health_of(healthy);
   report(state, {work, ordinal}, status.value(), health);
 }
 
@@ -399,61 +370,6 @@ void MemberWatches::gone(const State& state, const ObjectKey& work, const Value&
   Value statuses = statuses_of(state, work);
   std::erase_if(statuses.edit_items(), [&](const Value& entry) { return is_about(entry, manifest); });
   slot_of_work(work).pending[work] = std::move(statuses);
-}
-
-/// A list shows the object as it was when the list was requested, possibly before the last write. If it has been
-/// written since, the watch that continues the list reports that.
-bool MemberWatches::asked_before_applied(const ObjectKey& work, const Arrived& arrived) const {
-  const auto seen = seen_.find(work);
-  return arrived.asked != 0 && seen != seen_.end() && arrived.asked < seen->second.applied_moment;
-}
-
-/// E-15. The comparison is with what the object was when the dispatcher last wrote it: a server may spell things
-/// differently from the manifest for good. Only without such a memory is the manifest itself the measure.
-bool MemberWatches::altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived) {
-  const Value& object = arrived.object;
-  const Value& manifest = manifests_of(state.value_of(work))[ordinal];
-  const auto hash = annotation_of(object, annotation::kManifestHash);
-  if (hash.empty()) return true;  // our labels were removed
-  const Baseline* known = baseline_of(work, ordinal);
-  // Between two renderings the Work's manifest is one and the same Value, so this comparison costs next to nothing.
-  const bool same = known != nullptr && known->manifest == manifest;
-  const Hash128 manifest_hash = same ? known->manifest_hash : siphash128(to_json(manifest));
-  // Another manifest: a write is under way. If the present one is applied, an older write arrived late and replaced it.
-  if (hash != to_string(manifest_hash)) return applied(state.value_of(work)) && !asked_before_applied(work, arrived);
-  const Value revision{annotation_of(object, annotation::kRevision)};
-  const Content content = content_of(object, known);
-  const bool secret = manifest["kind"].as_string() == "Secret";
-  Value wanted = manifest;
-  if (secret) {  // sealed in the journal: only the rest can be compared
-    wanted.erase("data");
-    wanted.erase("stringData");
-  }
-  const bool first = known == nullptr;
-  auto& baselines = seen_[work].baselines;
-  if (ordinal >= baselines.size()) baselines.resize(ordinal + 1);
-  Baseline& baseline = baselines[ordinal];
-  baseline.manifest = manifest;
-  baseline.manifest_hash = manifest_hash;
-  if (first) {
-    baseline.revision = revision;
-    baseline.content = content;
-    baseline.literal = holds(object, wanted);
-    baseline.altered = !baseline.literal;
-  } else if (baseline.revision != revision) {
-    // Written anew. Where the member has used our spelling so far, a difference is an alteration from before the
-    // first sight of what we wrote; written once more at the most, as from then on it is treated as the member's
-    // spelling.
-    const bool kept = secret || holds(object, wanted);
-    baseline.revision = revision;
-    baseline.content = content;
-    baseline.altered = baseline.literal && !kept;
-    baseline.literal = kept;
-  } else if (baseline.content != content) {
-    baseline.content = content;
-    baseline.altered = secret || !holds(object, wanted);
-  }
-  return baseline.altered;
 }
 
 }  // namespace shiplog::collector

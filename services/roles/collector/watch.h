@@ -113,13 +113,13 @@ class MemberWatches {
   /// What an object was when it was last written by the dispatcher, to detect later changes by others.
   struct Baseline {
     Value revision;
-    Content content;
+    Content content;  // as it was seen last
+    Hash128 written;  // content.rest of what was written
     bool altered = false;
     bool literal = false;  // the member spells it as the manifest does
     Value manifest;        // of the Work then, and its hash: every report of the object needs it. Null: not seen
     Hash128 manifest_hash;
   };
-  static Content content_of(const Value& object, const Baseline* known);
   struct Listing;
   using ManifestRef = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
   /// An object that interpreter webhooks have to be called for: one call at a time, and only about its newest version.
@@ -160,7 +160,7 @@ class MemberWatches {
   static std::string health_of(const interpreter::Interpreted<std::optional<bool>>& healthy);
   static const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
-  bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived);
+  bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived, UtcMillis now);
   bool asked_before_applied(const ObjectKey& work, const Arrived& arrived) const;
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
   /// nullptr: the object has not been seen.
