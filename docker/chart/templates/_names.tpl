@@ -84,12 +84,13 @@ startupProbe:
 {{- end }}
 {{- end }}
 
-{{/* Keys are copied, as a process keeps its certificate beside them. */}}
+{{/* Keys are copied, as a process keeps its certificate beside them. Without front-proxy-ca.* a pod makes an authority of its
+own, which the fleet trusts from then on: Secrets of older releases lack it. */}}
 {{- define "shiplog.initKeys" -}}
 - name: keys
   image: {{ include "shiplog.image" . }}
   imagePullPolicy: {{ .Values.image.pullPolicy }}
-  command: [bash, -c, "umask 077; mkdir -p /keys/pki && cp /secret/fleet.key /keys/ && cp /secret/ca.* /secret/service-accounts.* /keys/pki/"]
+  command: [bash, -c, "umask 077; mkdir -p /keys/pki && cp /secret/fleet.key /keys/ && cp /secret/ca.* /secret/service-accounts.* /keys/pki/ && if [ -e /secret/front-proxy-ca.key ]; then cp /secret/front-proxy-ca.* /keys/pki/; fi"]
   securityContext: {{ include "shiplog.containerSecurity" . | nindent 4 }}
   volumeMounts:
     - {name: keys-secret, mountPath: /secret, readOnly: true}
@@ -110,7 +111,7 @@ startupProbe:
 - {name: keys, emptyDir: {medium: Memory}}
 - {name: tmp, emptyDir: {}}
 - name: keys-secret
-  secret: {secretName: {{ required "keysSecret: name the Secret with fleet.key, ca.* and service-accounts.*" .Values.keysSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ required "keysSecret: name the Secret with fleet.key, ca.*, service-accounts.* and front-proxy-ca.*" .Values.keysSecret }}, defaultMode: 0440}
 {{- with .Values.journal.kafka.optionsSecret }}
 - name: options
   secret: {secretName: {{ . }}, defaultMode: 0440}
