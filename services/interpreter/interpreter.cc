@@ -376,8 +376,8 @@ Interpreted<std::optional<Value>> aggregate_status(const State& state, const Val
   if (level.scripts.empty()) {
     // Decisions in older journals are verified with the statuses that their fleet aggregated.
     const bool conditions = state.fold_version() >= 4;
-    return native::aggregate_status(object, items, now,
-                                    conditions ? native::Conditions::kOfMembers : native::Conditions::kNone);
+    return interpreted(native::aggregate_status(
+        object, items, now, conditions ? native::Conditions::kOfMembers : native::Conditions::kNone));
   }
   // Without items upstream passes nil, and scripts test for nil.
   const Value given = items.size() == 0 ? Value{} : items;

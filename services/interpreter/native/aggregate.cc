@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include "events/state/pod_template.h"
 #include "events/state/work.h"
 #include "services/interpreter/native/conditions.h"
+#include "services/interpreter/native/member_status.h"
 #include "services/interpreter/native/native.h"
 
 namespace shiplog::interpreter::native {
@@ -16,11 +18,18 @@ namespace {
 
 using Fields = std::initializer_list<const char*>;
 
+/// Counts are of 32 bits: a sum beyond them is their greatest or least.
+int64_t saturated(int64_t total) {
+  using Count = std::numeric_limits<int32_t>;
+  return std::clamp<int64_t>(total, Count::min(), Count::max());
+}
+
 /// Sums over the items; a zero is left out unless the field is one that the kind always shows.
 void sum(Value& status, const Value& items, Fields fields, Fields always = {}) {
   for (const char* field : fields) {
     int64_t total = 0;
-    for (const Value& item : items.items()) total += item["status"][field].as_int();
+    for (const Value& item : items.items()) total += saturated(item["status"][field].as_int());
+    total = saturated(total);
     if (total != 0 || std::ranges::find(always, std::string_view{field}) != always.end()) {
       status.set(field, total);
     } else {
@@ -131,8 +140,10 @@ std::string of_times(const Value& items, const char* field, bool latest) {
   return chosen;
 }
 
+bool is_finished(const Value& job) { return condition_holds(job, "Complete") || condition_holds(job, "Failed"); }
+
 Value of_job(const Value& object, const Value& items, UtcMillis now) {
-  if (condition_holds(object, "Complete") || condition_holds(object, "Failed")) return object["status"];
+  if (is_finished(object)) return object["status"];
   Value status = Value::object();  // rebuilt: only the start time of the old status is kept
   sum(status, items, {"active", "succeeded", "failed"});
   std::string failed;
@@ -242,10 +253,14 @@ Value of_autoscaler(const Value& object, const Value& items, Conditions conditio
   return status;
 }
 
-}  // namespace
+/// What members report makes no difference to it.
+bool keeps_status(const std::string& kind, const Value& object) {
+  if (kind == "v1/Service") return object["spec"]["type"].as_string() != "LoadBalancer";
+  return kind == "batch/v1/Job" && is_finished(object);
+}
 
-std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now, Conditions conditions) {
-  const std::string kind = kind_of(object);
+std::optional<Value> of_kind(const std::string& kind, const Value& object, const Value& items, UtcMillis now,
+                             Conditions conditions) {
   if (kind == "apps/v1/Deployment") return of_deployment(object, items, conditions, now);
   if (kind == "apps/v1/ReplicaSet") return of_replica_set(object, items);
   if (kind == "apps/v1/DaemonSet") return of_daemon_set(object, items);
@@ -263,6 +278,17 @@ std::optional<Value> aggregate_status(const Value& object, const Value& items, U
   if (kind == "policy/v1/PodDisruptionBudget") return of_disruption_budget(items);
   if (kind == "autoscaling/v2/HorizontalPodAutoscaler") return of_autoscaler(object, items, conditions, now);
   return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<Value>> aggregate_status(const Value& object, const Value& items, UtcMillis now,
+                                              Conditions conditions) {
+  const std::string kind = kind_of(object);
+  if (!keeps_status(kind, object)) {
+    SHIPLOG_TRY(check_member_items(kind, items));
+  }
+  return of_kind(kind, object, items, now, conditions);
 }
 
 }  // namespace shiplog::interpreter::native

@@ -24,11 +24,11 @@ Value items_of(const std::vector<std::string>& statuses) {
   return items;
 }
 Value aggregated(const Value& object, const std::vector<std::string>& statuses) {
-  return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kNone).value();
+  return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kNone).value().value();
 }
 /// The same from fold version 4 on.
 Value with_conditions(const Value& object, const std::vector<std::string>& statuses) {
-  return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kOfMembers).value();
+  return native::aggregate_status(object, items_of(statuses), kNoon, native::Conditions::kOfMembers).value().value();
 }
 /// "status reason: message" of a condition.
 std::string condition_text(const Value& status, std::string_view type) {
@@ -200,7 +200,8 @@ TEST(InterpreterAggregate, LoadBalancersAreUnitedAndSorted_T_18) {
                   "{loadBalancer: {ingress: [{hostname: b, ports: [{port: 1}, {port: 2}]}, {hostname: a}]}}", "null"}),
       yaml(
           R"({loadBalancer: {ingress: [{hostname: a}, {hostname: b, ports: [{port: 1}, {port: 2}]}, {ip: 9.9.9.9}]}})"));
-  EXPECT_FALSE(native::aggregate_status(object_of("v1", "Service"), Value::array(), kNoon, native::Conditions::kNone))
+  EXPECT_FALSE(
+      native::aggregate_status(object_of("v1", "Service"), Value::array(), kNoon, native::Conditions::kNone).value())
       << "its status is unchanged";
   EXPECT_EQ(aggregated(object_of("networking.k8s.io/v1", "Ingress"),
                        {"{loadBalancer: {ingress: [{ip: 2.2.2.2}]}}",
@@ -285,12 +286,12 @@ TEST(InterpreterAggregate, VolumesAndClaims_T_18) {
 }
 
 TEST(InterpreterAggregate, BudgetsAndAutoscalers_T_18) {
-  EXPECT_EQ(
-      aggregated(
-          object_of("policy/v1", "PodDisruptionBudget", "{disruptedPods: {gone: t}}"),
-          {"{currentHealthy: 1, desiredHealthy: 2, expectedPods: 3, disruptionsAllowed: 0, disruptedPods: {p: t}}",
-           "{currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 1}"}),
-      yaml("{currentHealthy: 2, desiredHealthy: 3, expectedPods: 4, disruptionsAllowed: 1, disruptedPods: {m1/p: t}}"));
+  EXPECT_EQ(aggregated(object_of("policy/v1", "PodDisruptionBudget", "{disruptedPods: {gone: t}}"),
+                       {"{currentHealthy: 1, desiredHealthy: 2, expectedPods: 3, disruptionsAllowed: 0, disruptedPods: "
+                        "{p: '2026-01-01T01:00:00Z'}}",
+                        "{currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 1}"}),
+            yaml("{currentHealthy: 2, desiredHealthy: 3, expectedPods: 4, disruptionsAllowed: 1, disruptedPods: {m1/p: "
+                 "'2026-01-01T01:00:00Z'}}"));
   EXPECT_EQ(aggregated(object_of("autoscaling/v2", "HorizontalPodAutoscaler", "{conditions: [1]}"),
                        {"{currentReplicas: 1, desiredReplicas: 2}", "{currentReplicas: 1, desiredReplicas: 1}"}),
             yaml("{currentReplicas: 2, desiredReplicas: 3}"));
@@ -298,9 +299,11 @@ TEST(InterpreterAggregate, BudgetsAndAutoscalers_T_18) {
 
 TEST(InterpreterAggregate, OtherKindsKeepTheirStatus_T_15) {
   EXPECT_FALSE(native::aggregate_status(yaml("{apiVersion: v1, kind: ConfigMap}"), items_of({"{a: 1}"}), kNoon,
-                                        native::Conditions::kNone));
+                                        native::Conditions::kNone)
+                   .value());
   EXPECT_FALSE(native::aggregate_status(yaml("{apiVersion: example.com/v1, kind: Thing}"), items_of({"{a: 1}"}), kNoon,
-                                        native::Conditions::kNone));
+                                        native::Conditions::kNone)
+                   .value());
 }
 
 }  // namespace

@@ -18,7 +18,11 @@ enum class Conditions {
   kNone,       ///< none: a fleet before fold version 4
   kOfMembers,  ///< conditions of Deployments, Pods and HorizontalPodAutoscalers; a StatefulSet's generation, revisions
 };
-std::optional<Value> aggregate_status(const Value& object, const Value& items, UtcMillis now, Conditions conditions);
+/// Error: kInvalid or kTooLarge, what a member reports could not be the kind's status; the message names cluster and
+/// field.
+Result<std::optional<Value>> aggregate_status(const Value& object, const Value& items, UtcMillis now,
+                                              Conditions conditions);
+/// Error: the same of one member, or an annotation that T-5 needs is wrong.
 Result<Value> reflect_status(const Value& object);
 std::optional<bool> health(const Value& object);
 std::optional<std::vector<Dependency>> dependencies(const Value& object);

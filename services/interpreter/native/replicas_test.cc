@@ -56,7 +56,8 @@ TEST(InterpreterReplicas, NativeOperationsAreThoseOfTheTable_L_4) {
     if (native::replicas(object).value()) letters += 'R';
     if (native::revise_replica(object, 2)) letters += 'V';
     if (native::retain(object, object).value()) letters += 'T';
-    if (native::aggregate_status(object, Value::array(), testing::kNoon, native::Conditions::kNone)) letters += 'A';
+    if (native::aggregate_status(object, Value::array(), testing::kNoon, native::Conditions::kNone).value())
+      letters += 'A';
     if (native::health(object)) letters += 'H';
     if (native::dependencies(object)) letters += 'D';
     return letters;

@@ -4,6 +4,7 @@
 
 #include "events/state/object.h"
 #include "events/state/work.h"
+#include "services/interpreter/native/member_status.h"
 #include "services/interpreter/native/native.h"
 
 namespace shiplog::interpreter::native {
@@ -104,6 +105,8 @@ bool healthy_pod(const Value& object) {
 Result<Value> reflect_status(const Value& object) {
   const std::string kind = kind_of(object);
   const Value& status = object["status"];
+  if (kind == "v1/Service" && object["spec"]["type"].as_string() != "LoadBalancer") return Value{};
+  SHIPLOG_TRY(check_member_status(kind, status));
   if (kind == "apps/v1/Deployment") {
     SHIPLOG_TRY(auto reflected, counted(object, {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
                                                  "unavailableReplicas", "observedGeneration"}));
@@ -126,10 +129,7 @@ Result<Value> reflect_status(const Value& object) {
   if (kind == "batch/v1/Job") {
     return chosen(status, {"active", "succeeded", "failed", "conditions", "startTime", "completionTime"});
   }
-  if (kind == "v1/Service") {
-    if (object["spec"]["type"].as_string() != "LoadBalancer") return Value{};
-    return chosen(status, {"loadBalancer"});
-  }
+  if (kind == "v1/Service") return chosen(status, {"loadBalancer"});
   if (kind == "policy/v1/PodDisruptionBudget") {
     return chosen(status, {"disruptedPods"},
                   {"disruptionsAllowed", "expectedPods", "desiredHealthy", "currentHealthy"});

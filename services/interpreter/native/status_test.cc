@@ -60,15 +60,17 @@ TEST(InterpreterStatus, AnEmptyResultIsNoStatus_T_17) {
 }
 
 TEST(InterpreterStatus, OtherKinds_T_17) {
-  EXPECT_EQ(reflected("batch/v1", "Job", "{active: 1, ready: 1, startTime: t, conditions: [{type: Complete}]}"),
-            yaml("{active: 1, startTime: t, conditions: [{type: Complete}]}"));
+  EXPECT_EQ(reflected("batch/v1", "Job",
+                      "{active: 1, ready: 1, startTime: '2026-01-01T01:00:00Z', conditions: [{type: Complete}]}"),
+            yaml("{active: 1, startTime: '2026-01-01T01:00:00Z', conditions: [{type: Complete}]}"));
   const char* balanced = "{loadBalancer: {ingress: [{ip: 1.2.3.4}]}, conditions: [1]}";
   EXPECT_TRUE(reflected("v1", "Service", balanced, "{type: ClusterIP}").is_null());
   EXPECT_EQ(reflected("v1", "Service", balanced, "{type: LoadBalancer}"),
             yaml("{loadBalancer: {ingress: [{ip: 1.2.3.4}]}}"));
-  EXPECT_EQ(
-      reflected("policy/v1", "PodDisruptionBudget", "{expectedPods: 3, disruptedPods: {a: t}, conditions: [1]}"),
-      yaml("{expectedPods: 3, disruptedPods: {a: t}, disruptionsAllowed: 0, desiredHealthy: 0, currentHealthy: 0}"));
+  EXPECT_EQ(reflected("policy/v1", "PodDisruptionBudget",
+                      "{expectedPods: 3, disruptedPods: {a: '2026-01-01T01:00:00Z'}, conditions: [1]}"),
+            yaml("{expectedPods: 3, disruptedPods: {a: '2026-01-01T01:00:00Z'}, disruptionsAllowed: 0, desiredHealthy: "
+                 "0, currentHealthy: 0}"));
   EXPECT_EQ(reflected("autoscaling/v2", "HorizontalPodAutoscaler",
                       "{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}, {type: Mine}]}"),
             yaml("{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}]}"));

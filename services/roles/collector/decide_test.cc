@@ -206,6 +206,29 @@ TEST_F(CollectorDecide, ABindingIsLookedAtAgainWhileTheInterpreterOfItsTemplateF
   EXPECT_EQ(decision_of(with)->look_again, stage.now());
 }
 
+// An agent writes the status of its Works itself, so that a wrong one may be in the state.
+TEST_F(CollectorDecide, AStatusOfWrongTypesReachesNoTemplateAndTheErrorNamesTheCluster_T_11) {
+  report("m1", 2);
+  report("m2", 3);
+  decide();
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  const Value before = stage.state().value_of(web_key)["status"];
+  report("m1", int64_t{1} << 40);
+  report("m2", 4);
+  const auto first = collector::decide(stage.state(), key, stage.now());
+  ASSERT_NE(decision_of(first), nullptr);
+  EXPECT_FALSE(stage.write(decision_of(first)->events, decision_of(first)->expects).refusal);
+  EXPECT_EQ(stage.state().value_of(web_key)["status"], before);
+  EXPECT_EQ(stage.state().value_of(key)["status"]["aggregatedStatus"][1]["status"]["readyReplicas"], Value{4})
+      << "the binding has what each cluster reports";
+  const auto then = collector::decide(stage.state(), key, stage.now());
+  ASSERT_FALSE(then) << "it is reported as long as it lasts";
+  EXPECT_EQ(then.error().message, "member cluster m1: status.replicas is 1099511627776, not a whole number of 32 bits");
+  report("m1", 1);
+  decide();
+  EXPECT_EQ(stage.state().value_of(web_key)["status"]["readyReplicas"], Value{5});
+}
+
 TEST_F(CollectorDecide, AWorkThatWasNotRenderedForTheBindingIsIgnored) {
   report("m1", 2);
   Value foreign = stage.state().value_of(work_key("m1", web));

@@ -262,6 +262,25 @@ TEST_F(Collector, StatusTravelsBack_T_2_T_11) {  // T-1, T-6
   EXPECT_EQ(condition_of(bound, "FullyApplied")["status"], "True");
 }
 
+TEST_F(Collector, AMemberWithAStatusOfWrongTypesKeepsItsLastOneAndStopsNoOtherMember_T_3) {
+  join("m1");
+  join("m2");
+  place("deployments.apps", web, {{"m1", 1}, {"m2", 2}});
+  const Value before = status_on("m1", web);
+  Value wrong = before["status"];
+  wrong.set("readyReplicas", "many");
+  member("m1").set_status(web_key, wrong);
+  Value less = status_on("m2", web)["status"];
+  less.set("readyReplicas", 1);
+  member("m2").set_status(web_key, less);
+  stage.run(Millis{5000});
+  ASSERT_FALSE(unread.empty());
+  EXPECT_NE(unread.back().find("status.readyReplicas is \"many\", not a whole number of 32 bits"), std::string::npos)
+      << unread.back();
+  EXPECT_EQ(status_on("m1", web), before);
+  EXPECT_EQ(stage.state().value_of(web_key)["status"]["readyReplicas"], Value{2});
+}
+
 TEST_F(Collector, ARemovedWorkDropsOutOfTheStatusOfItsBinding_T_6_T_7_T_9) {
   join("m1");
   join("m2");

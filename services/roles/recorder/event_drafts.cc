@@ -560,9 +560,13 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return reports;
   }
   if (step.role == "collector" && is_binding(step.key.type)) {
-    return {{object,
-             of_binding(object, "resource-binding-status-controller", "cluster-resource-binding-status-controller"),
-             true, "AggregateStatusFailed", step.error}};
+    const char* component =
+        of_binding(object, "resource-binding-status-controller", "cluster-resource-binding-status-controller");
+    std::vector<EventDraft> reports{{object, component, true, "AggregateStatusFailed", step.error}};
+    if (const Value& source = template_of(state, object); !source.is_null()) {  // T-11
+      reports.push_back({source, component, true, "AggregateStatusFailed", step.error});
+    }
+    return reports;
   }
   return {};
 }

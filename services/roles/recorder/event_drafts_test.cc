@@ -168,13 +168,14 @@ TEST_F(EventDrafts, ReflectStatusFailedAndInterpretHealthFailed_T_3_T_4) {
   EXPECT_EQ(told_of(InterpreterOperation::kHealth, health), (Lines{begin + "InterpretHealthFailed: " + health + "."}));
 }
 
-TEST_F(EventDrafts, GetDependenciesFailedAndAggregateStatusFailed_B_29_T_10) {
+TEST_F(EventDrafts, GetDependenciesFailedAndAggregateStatusFailed_B_29_T_10_T_11) {
   const State& state = history.state();
   EXPECT_EQ(lines(event_drafts_of_failure(state, {"distributor", kBinding, "no"})),
             (Lines{"Deployment/web Warning dependencies-distributor GetDependenciesFailed: no"}));
   EXPECT_EQ(
       lines(event_drafts_of_failure(state, {"collector", kBinding, "no"})),
-      (Lines{"ResourceBinding/web-deployment Warning resource-binding-status-controller AggregateStatusFailed: no"}));
+      (Lines{"ResourceBinding/web-deployment Warning resource-binding-status-controller AggregateStatusFailed: no",
+             "Deployment/web Warning resource-binding-status-controller AggregateStatusFailed: no"}));
 }
 
 TEST_F(EventDrafts, PreemptPolicySucceed_D_46) {
