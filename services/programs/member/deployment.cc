@@ -279,6 +279,7 @@ class Rollout {
                      {"False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."});
     }
     report_progress(status, paused, created, {updated, pods - updated, ready, available});
+    report_failure(status);
     // The revision number is set together with the status, so that it does not count as a change of the spec.
     changes_.update_status(key_, object_, std::move(seen));
   }
@@ -321,6 +322,20 @@ class Rollout {
     if (look_again_deployment(state_, key_, now_).value == 0) {
       set_if_changed(status, "Progressing", {"False", "ProgressDeadlineExceeded", set + " has timed out progressing."});
     }
+  }
+
+  /// Why pods cannot be created: of the present ReplicaSet, else of an old one. Source: progress.go,
+  /// getReplicaFailures.
+  void report_failure(Value& status) {
+    constexpr std::string_view kType = "ReplicaFailure";
+    const auto failure_of = [&](const RolloutSet& set) { return condition_of(set.value, kType); };
+    Value failure = fresh_ == kNone ? Value{} : failure_of(sets_[fresh_]);
+    for (const RolloutSet& set : sets_) {
+      if (failure.is_null()) failure = failure_of(set);
+    }
+    if (failure.is_null()) return remove_condition(status, kType);
+    set_if_changed(status, kType,
+                   {failure["status"].as_string(), failure["reason"].as_string(), failure["message"].as_string()});
   }
 
   void set_if_changed(Value& status, std::string_view type, const ConditionFields& fields) {

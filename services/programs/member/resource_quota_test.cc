@@ -51,6 +51,9 @@ TEST(MemberResourceQuota, CountsAndRefusesPodsAsAnApiServerDoes) {
                 "requests.cpu=3"),
             std::string_view::npos)
       << failure["message"].str();
+  const Value& of_deployment = condition_of(member.find(kDeployments, "web"), "ReplicaFailure");
+  EXPECT_EQ(of_deployment["reason"].as_string(), "FailedCreate");
+  EXPECT_EQ(of_deployment["message"], failure["message"]);
   member.expect_settled();
 
   member.edit(kResourceQuotas, "q", [](Value& object) { object.edit("spec").edit("hard").set("requests.cpu", "4"); });
@@ -58,6 +61,7 @@ TEST(MemberResourceQuota, CountsAndRefusesPodsAsAnApiServerDoes) {
   EXPECT_EQ(member.ready(), 4U) << "room again";
   member.edit(kDeployments, "web", [](Value& object) { object.edit("spec").set("replicas", 1); });
   member.stage.run(Millis{5000});
+  EXPECT_TRUE(condition_of(member.find(kDeployments, "web"), "ReplicaFailure").is_null());
   EXPECT_EQ(used(member), R"({"count/deployments.apps":"1","pods":"1","requests.cpu":"1"})");
   expect_never_more(member, 4);
   member.expect_settled();
