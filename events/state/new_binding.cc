@@ -1,5 +1,7 @@
 #include "events/state/new_binding.h"
 
+#include <algorithm>
+
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/state/object.h"
@@ -70,6 +72,15 @@ Value owner_reference_to(const Value& object) {
                         {"kind", object["kind"]},
                         {"name", object["metadata"]["name"]},
                         {"uid", object["metadata"]["uid"]}});
+}
+
+bool belongs_to(const Value& binding, const Value& object) {
+  const Value& resource = binding["spec"]["resource"];
+  if (resource["uid"] == object["metadata"]["uid"]) return true;
+  const auto owners = binding["metadata"]["ownerReferences"].items();
+  const bool owned = std::ranges::any_of(owners, [](const Value& owner) { return owner["controller"].as_bool(); });
+  return !owned && resource["apiVersion"] == object["apiVersion"] && resource["kind"] == object["kind"] &&
+         resource["name"] == object["metadata"]["name"];
 }
 
 Value resource_reference_to(const Value& object, const Value& resource_version) {

@@ -27,6 +27,11 @@ std::string binding_permanent_id(const Value& object, const ObjectKey& binding);
 /// The template as the binding's controlling owner (D-21).
 Value owner_reference_to(const Value& object);
 
+/// Whether the binding is the object's: it was made of it or, as its own template was deleted without its dependents
+/// (Orphan), it was left without a controlling owner and refers to an object of this kind and name. One whose owner has
+/// another uid is not: garbage collection removes it (D-30).
+bool belongs_to(const Value& binding, const Value& object);
+
 /// spec.resource (D-22). `resource_version`: of the template as it was when it last really changed.
 Value resource_reference_to(const Value& object, const Value& resource_version);
 

@@ -7,6 +7,7 @@
 
 #include "events/base/check.h"
 #include "events/explain/text.h"
+#include "events/state/new_binding.h"
 #include "events/state/policy_identity.h"
 #include "events/state/quota_check.h"
 #include "events/state/work.h"
@@ -172,7 +173,7 @@ Interpreted<Decided> bind(const State& state, const ObjectKey& key, const Object
   }
   SHIPLOG_TRY(overrides_exist(state, policy));
 
-  if (!existing.is_null() && existing["spec"]["resource"]["uid"] != object.value["metadata"]["uid"]) {
+  if (!existing.is_null() && !belongs_to(existing, object.value)) {
     // Of another kind with the same name (N-2), or of an object that was deleted and made anew (D-30).
     return Error{ErrorCode::kConflict, "binding " + to_string(binding) + " belongs to another " +
                                            existing["spec"]["resource"]["kind"].str() +

@@ -214,6 +214,35 @@ TEST(BinderDecide, ANewTemplateOfTheSameNameWaitsForTheOldBindingToGo) {  // D-3
   EXPECT_EQ(decided.error().code, ErrorCode::kConflict);
 }
 
+TEST(BinderDecide, ANewTemplateTakesTheBindingOfOneThatWasDeletedWithoutItsDependents) {  // D-30
+  History history = bound();
+  const std::string binding_uid{uid_of(history.state().value_of(kBinding))};
+  const std::string template_uid{uid_of(history.state().value_of(kWeb))};
+  history.edit(kBinding, [](Value& binding) { binding.edit("metadata").erase("ownerReferences"); });
+  history.remove(kWeb).object(kWeb, kDeployment);
+  history.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 5); });
+  EXPECT_EQ(history.settle(decide, kWeb), 1);
+  const Value& binding = history.state().value_of(kBinding);
+  const Value& web = history.state().value_of(kWeb);
+  ASSERT_NE(uid_of(web), template_uid);
+  EXPECT_EQ(binding["spec"]["resource"]["uid"], web["metadata"]["uid"]);
+  EXPECT_EQ(binding["metadata"]["ownerReferences"][0]["uid"], web["metadata"]["uid"]);
+  EXPECT_EQ(binding["spec"]["replicas"].as_int(), 5);
+  EXPECT_EQ(uid_of(binding), binding_uid) << "what runs in members stays";
+}
+
+TEST(BinderDecide, ABindingWithoutOwnerOfAnotherKindIsNotTaken) {  // N-2
+  History history = bound();
+  history.edit(kBinding, [](Value& binding) {
+    binding.edit("metadata").erase("ownerReferences");
+    binding.edit("spec").edit("resource").set("apiVersion", "example.com/v1");
+  });
+  history.remove(kWeb).object(kWeb, kDeployment);
+  const auto decided = decide(history.state(), kWeb, history.now());
+  ASSERT_FALSE(decided);
+  EXPECT_EQ(decided.error().code, ErrorCode::kConflict);
+}
+
 TEST(BinderDecide, WaitsForDependentOverrides) {  // D-13
   History history;
   history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "dependentOverrides": ["op"])"));

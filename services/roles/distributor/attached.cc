@@ -223,8 +223,7 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
   if (present == nullptr && !there) return;  // it is picked up when it appears (B-32)
   if (present == nullptr && deleting(state.value_of({type::kNamespace, "", attached.ns}))) return;
   // Of an object that is deleted or terminating: attachments are removed, but none are added.
-  const bool settled = present != nullptr && (deleting(existing) || !there ||
-                                              existing["spec"]["resource"]["uid"] != object["metadata"]["uid"]);
+  const bool settled = present != nullptr && (deleting(existing) || !there || !belongs_to(existing, object));
   if (settled) {
     std::erase_if(referrers, [&](const Referrer& referrer) {
       return !existing["metadata"]["labels"].contains(depended_by_label(referrer.binding));

@@ -319,6 +319,23 @@ TEST_F(Distributor, ADependencyMadeAnewIsAttachedAnew_B_32) {
             value({"configmaps", "default", "settings"})["metadata"]["uid"]);
 }
 
+TEST_F(Distributor, ADependencyMadeAnewTakesTheBindingOfOneThatWasDeletedWithoutItsDependents_B_32) {
+  config("settings");
+  place(workload("web", {"settings"}), {{"m1", 2}});
+  remove({"configmaps", "default", "settings"});
+  config("settings", "again");
+  const Value& uid = value({"configmaps", "default", "settings"})["metadata"]["uid"];
+  EXPECT_NE(attached("settings")["spec"]["resource"]["uid"], uid) << "its owner is gone: garbage collection removes it";
+
+  Value orphaned = attached("settings");
+  orphaned.edit("metadata").erase("ownerReferences");
+  stage.put(attached_key("settings"), orphaned);
+  config("settings", "changed");
+  EXPECT_EQ(attached("settings")["spec"]["resource"]["uid"], uid);
+  EXPECT_EQ(attached("settings")["metadata"]["ownerReferences"][0]["uid"], uid);
+  EXPECT_EQ(followed("settings"), "web-deployment:m1");
+}
+
 TEST_F(Distributor, FollowsWhatLabelsSelect_B_30) {
   const Value service_import = json(R"({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceImport",
       "metadata": {"name": "shop", "namespace": "default"}, "spec": {"type": "ClusterSetIP"}})");
