@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -127,6 +128,12 @@ struct RotatingFile::Impl {
   }
 
   Result<void> open_file() {
+    std::error_code failed;
+    fs::create_directories(names.folder, failed);  // as kube-apiserver does
+    if (failed) {
+      const std::string reason = names.folder.string() + ": " + failed.message();
+      return Error{ErrorCode::kIo, options.path + ": its folder cannot be made: " + reason};
+    }
     file = ::open(options.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (file < 0) return io_error(options.path, "cannot be opened");
     struct stat about = {};

@@ -22,7 +22,7 @@ class RotatingFile {
     bool compress = false;
     const Clock* clock = nullptr;
   };
-  /// Continues the file, if there is one. Error: kIo, naming the file.
+  /// Continues the file, if there is one; makes its folder, if there is none. Error: kIo, naming the file.
   static Result<std::unique_ptr<RotatingFile>> open(Options options);
   /// Waits for a compression that is under way.
   ~RotatingFile();

@@ -156,12 +156,21 @@ TEST_F(RotatingFileTest, AFailedAppendLeavesNoPartOfItself) {
   EXPECT_EQ(text(), "first\nsecond\n");
 }
 
-TEST_F(RotatingFileTest, AFolderThatIsNotThereIsAnError) {
-  RotatingFile::Options nowhere = options();
-  nowhere.path = folder_ / "none" / "audit.log";
-  const auto file = RotatingFile::open(nowhere);
+TEST_F(RotatingFileTest, MakesTheFolderAsKubeApiserverDoes) {
+  RotatingFile::Options deep = options();
+  deep.path = folder_ / "log" / "shiplog" / "audit.log";
+  ASSERT_TRUE(open(deep)->append("a\n"));
+  EXPECT_EQ(text("log/shiplog/audit.log"), "a\n");
+}
+
+TEST_F(RotatingFileTest, AFolderThatCannotBeMadeIsAnError) {
+  std::ofstream{folder_ / "log"} << "a file";
+  RotatingFile::Options below = options();
+  below.path = folder_ / "log" / "shiplog" / "audit.log";
+  const auto file = RotatingFile::open(below);
   ASSERT_FALSE(file);
-  EXPECT_NE(file.error().message.find("cannot be opened: No such file or directory"), std::string::npos);
+  EXPECT_EQ(file.error().message,
+            below.path + ": its folder cannot be made: " + (folder_ / "log/shiplog").string() + ": Not a directory");
 }
 
 }  // namespace
