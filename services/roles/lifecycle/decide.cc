@@ -26,7 +26,9 @@ Decided decide_object(const State& state, const ObjectKey& key, const Object& ob
     return decide_one(ObjectRemoved{key}, {key, object.revision});
   }
   if (auto decided = decide_pod(state, key, object); decides(decided)) return decided;
-  return decide_garbage(state, key, object, protection);
+  if (auto decided = decide_garbage(state, key, object, protection); decides(decided)) return decided;
+  // Where nothing is protected is a trial member, whose controller of Jobs deletes them itself.
+  return protection == DeletionProtection::kOn ? decide_job(key, object, now) : Nothing{};
 }
 
 Decided decide_step(const State& state, const ObjectKey& key, UtcMillis now, DeletionProtection protection) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "events/api.h"
 #include "events/decision.h"
 
@@ -12,12 +14,13 @@ namespace shiplog::lifecycle {
 /// A terminating CustomResourceDefinition: its objects are deleted first (CRD-13).
 /// A Pod that waits for a node to end it, where there is no such node: none will (DEL-9).
 /// A ResourceInterpreterCustomization with a new spec: functions that were in quarantine are run again.
+/// A finished Job with ttlSecondsAfterFinished: it is deleted when that time is over. Members' Jobs have no such time.
 /// Anything else: owner references and the finalizers of cascading deletion (DEL-12 to DEL-14).
 ///
 /// - Owns: execution namespaces, the finalizers of clusters, namespaces and definitions, owner references, and
 ///   deletions that follow from other deletions.
-/// - Trigger: something is deleted or loses an owner, a cluster or a customization changes, or the last of what is
-///   waited for is deleted.
+/// - Trigger: something is deleted or loses an owner, a cluster or a customization changes, a Job has finished, or the
+///   last of what is waited for is deleted.
 /// - Failures: none of its own; what foreign finalizers hold is waited for.
 ///
 ///   cluster: joined ──► has execution namespace and finalizer ──deleted──► namespace emptied
@@ -40,7 +43,12 @@ Decided decide_namespace(const State& state, const ObjectKey& key, const Object&
 Decided decide_definition(const State& state, const ObjectKey& key, const Object& definition);
 Decided decide_customization(const ObjectKey& key, const Object& customization, UtcMillis now);
 Decided decide_pod(const State& state, const ObjectKey& key, const Object& pod);
+Decided decide_job(const ObjectKey& key, const Object& job, UtcMillis now);
 Decided decide_garbage(const State& state, const ObjectKey& key, const Object& object, DeletionProtection protection);
+
+/// When the object, if it is a finished Job, is to be deleted. The time of its end is that of its condition Complete or
+/// Failed, else its completionTime. nullopt: it stays, or is being deleted.
+std::optional<UtcMillis> expiry_of_job(const ObjectKey& key, const Value& object);
 
 /// The deletion of `object` that follows from that of `because`: its namespace, owner, definition or cluster.
 DeletionRequested deletion_because_of(const State& state, ObjectKey object, ObjectKey because,

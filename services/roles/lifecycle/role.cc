@@ -36,6 +36,7 @@ class LifecycleRole final : public Role {
          deletion_protected(change.before) != deletion_protected(latest))) {
       wake.push_back(change.object);
     }
+    if (!change.removed() && lifecycle::expiry_of_job(change.object, change.after)) wake.push_back(change.object);
     wake_owners(state, change, wake);
     wake_dependents_of_views(state, change, wake);
     wake_space(state, change, wake);
@@ -52,9 +53,10 @@ class LifecycleRole final : public Role {
       for (const auto& [name, object] : state.objects(type)) {
         const bool ends_quarantine =
             type == interpreter::kCustomizationType && interpreter::quarantine_is_over(object.value);
+        ObjectKey key{type, name.ns, name.name};
         if (type == type::kCluster || deleting(object.value) || references(object.value).size() > 0 ||
-            ends_quarantine) {
-          wake.push_back({type, name.ns, name.name});
+            ends_quarantine || lifecycle::expiry_of_job(key, object.value)) {
+          wake.push_back(std::move(key));
         }
       }
     }
