@@ -108,6 +108,37 @@ TEST_F(PullMode, AClusterRegistersWorksAndUnregisters_1_7_8_1_10_3) {  // 1.6.4,
   EXPECT_EQ(fleet_.api().get(kClusterPath).status, 404);
   EXPECT_EQ(fleet_.api("m1").get(kMap).status, 404);
   EXPECT_EQ(agent_roles(), "");
+  // The agent has made the accounts without owners, and their tokens do not expire.
+  const ApiClient member_api = fleet_.api("m1");
+  for (const char* path :
+       {"/api/v1/namespaces/karmada-cluster/secrets/karmada-m1",
+        "/api/v1/namespaces/karmada-cluster/secrets/karmada-impersonator",
+        "/api/v1/namespaces/karmada-cluster/serviceaccounts/karmada-m1",
+        "/api/v1/namespaces/karmada-cluster/serviceaccounts/karmada-impersonator", "/api/v1/namespaces/karmada-cluster",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/karmada-controller-manager:karmada-m1",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/karmada-controller-manager:karmada-m1"}) {
+    EXPECT_TRUE(eventually([&] { return member_api.get(path).status == 404; })) << path;
+  }
+}
+
+TEST_F(PullMode, UnregisterLeavesWhatAnotherControlPlaneUses_1_10_3) {
+  ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
+  start_agent();
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.kubectl({"wait", "--for=condition=Ready", "cluster/m1", "--timeout=10s"}).ok();
+  })) << read_file(agent_->log());
+  fleet_.kubectl_ok({"create", "serviceaccount", "karmada-elsewhere", "-n", "karmada-cluster"}, {}, "m1");
+  const Ran gone = fleet_.shiplogctl({"--kubeconfig=" + fleet_.kubeconfig("plane"), "unregister", "m1",
+                                      "--cluster-kubeconfig=" + fleet_.kubeconfig("m1")});
+  EXPECT_TRUE(gone.ok()) << gone;
+  const ApiClient member = fleet_.api("m1");
+  const std::string ns = "/api/v1/namespaces/karmada-cluster/";
+  EXPECT_TRUE(eventually([&] { return member.get(ns + "secrets/karmada-m1").status == 404; }));
+  EXPECT_EQ(member.get(ns + "serviceaccounts/karmada-m1").status, 404);
+  for (const char* kept :
+       {"serviceaccounts/karmada-elsewhere", "serviceaccounts/karmada-impersonator", "secrets/karmada-impersonator"}) {
+    EXPECT_EQ(member.get(ns + kept).status, 200) << kept;
+  }
 }
 
 TEST_F(PullMode, AFailedRegistrationIsUndone_1_7_11) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "events/base/base64.h"
 #include "events/base/json.h"
@@ -79,6 +80,65 @@ Result<void> remove(ServerConnection& member, const std::string& path) {
   return removed.error().context("deleting " + path + " in the member");
 }
 
+Value owner_of(const std::string& cluster, const Value& role) {
+  return Value::object({{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                        {"kind", "ClusterRole"},
+                        {"name", role_of(cluster)},
+                        {"uid", role["metadata"]["uid"]}});
+}
+
+/// The object is removed with its owner.
+Result<void> own(ServerConnection& member, const std::string& path, const Value& owner) {
+  const Value metadata = Value::object({{"ownerReferences", Value::array({owner})}});
+  const auto owned = member.merge_patch(path, Value::object({{"metadata", metadata}}));
+  if (owned || owned.error().code == ErrorCode::kNotFound) return ok();
+  return owned.error().context("making the ClusterRole " + owner["name"].str() + " the owner of " + path +
+                               " in the member");
+}
+
+/// Null: it is not there.
+Result<Value> present(ServerConnection& member, const std::string& path) {
+  auto found = member.get(path);
+  if (!found && found.error().code == ErrorCode::kNotFound) return Value{};
+  return found;
+}
+
+/// Empty if the namespace is not there.
+Result<Value> items_of(ServerConnection& member, const std::string& collection) {
+  SHIPLOG_TRY(const Value list, present(member, collection));
+  return list["items"];
+}
+
+/// What a member has in the namespace of the control plane's accounts.
+struct MemberAccounts {
+  Value space, accounts, secrets;
+
+  /// Another control plane has an account there.
+  bool shared(const std::string& cluster) const {
+    return std::ranges::any_of(accounts.items(), [&](const Value& account) {
+      const auto name = account["metadata"]["name"].as_string();
+      return name.starts_with("karmada-") && name != kImpersonator && name != account_of(cluster);
+    });
+  }
+  /// The Secrets with tokens of an account.
+  std::vector<std::string> tokens_of(const std::string& account) const {
+    std::vector<std::string> names;
+    for (const Value& secret : secrets.items()) {
+      const Value& metadata = secret["metadata"];
+      if (metadata["annotations"]["kubernetes.io/service-account.name"].as_string() == account) {
+        names.push_back(metadata["name"].str());
+      }
+    }
+    return names;
+  }
+  /// A tool has made the namespace, and it has no other Secrets. With others it is in use: the member may itself be a
+  /// control plane, whose members' they are.
+  bool only_of(const std::string& cluster) const {
+    return space["metadata"]["labels"]["karmada.io/system"].as_string() == "true" &&
+           tokens_of(account_of(cluster)).size() + tokens_of(kImpersonator).size() == secrets.size();
+  }
+};
+
 std::string decoded(const Value& text) { return base64_decode(text.as_string()).value_or(""); }
 
 }  // namespace
@@ -105,10 +165,7 @@ Result<void> grant_access(ServerConnection& member, const std::string& cluster, 
                                                       {"kind", "ClusterRole"},
                                                       {"metadata", metadata(role_of(cluster))},
                                                       {"rules", Value::array({everything, paths})}})));
-  const Value owner = Value::object({{"apiVersion", "rbac.authorization.k8s.io/v1"},
-                                     {"kind", "ClusterRole"},
-                                     {"name", role_of(cluster)},
-                                     {"uid", role["metadata"]["uid"]}});
+  const Value owner = owner_of(cluster, role);
   SHIPLOG_TRY(ensure_shared(member, "/api/v1/namespaces", namespace_of(ns), owner));
   SHIPLOG_TRY(ensure_shared(member, core(ns, "serviceaccounts"), account(kImpersonator), owner));
   Value own_account = account(account_of(cluster));
@@ -174,17 +231,31 @@ Result<void> withdraw_access(ServerConnection& member, const std::string& cluste
   if (!impersonator_secret.empty()) {
     SHIPLOG_TRY(revoke_token(member, ns, impersonator_secret));
   }
-  const auto accounts = member.get(core(ns, "serviceaccounts"));
-  if (!accounts && accounts.error().code != ErrorCode::kNotFound) return accounts.error();
-  const bool shared = accounts && std::ranges::any_of(accounts.value()["items"].items(), [&](const Value& account) {
-                        const auto name = account["metadata"]["name"].as_string();
-                        return name.starts_with("karmada-") && name != kImpersonator && name != account_of(cluster);
-                      });
-  if (shared) {
-    SHIPLOG_TRY(disown(member, "/api/v1/namespaces/" + ns, role_of(cluster)));
+  MemberAccounts found;
+  const std::string space = "/api/v1/namespaces/" + ns;
+  SHIPLOG_TRY(found.space, present(member, space));
+  SHIPLOG_TRY(found.accounts, items_of(member, core(ns, "serviceaccounts")));
+  SHIPLOG_TRY(found.secrets, items_of(member, core(ns, "secrets")));
+  const std::string role_path = std::string{kRoles} + "/" + role_of(cluster);
+  SHIPLOG_TRY(const Value role, present(member, role_path));
+
+  std::vector<std::string> accounts = {account_of(cluster)};
+  if (found.shared(cluster)) {
+    SHIPLOG_TRY(disown(member, space, role_of(cluster)));
     SHIPLOG_TRY(disown(member, core(ns, "serviceaccounts") + "/" + kImpersonator, role_of(cluster)));
+  } else {
+    accounts.emplace_back(kImpersonator);
   }
-  return remove(member, std::string{kRoles} + "/" + role_of(cluster));
+  std::vector<std::string> paths = {std::string{kRoleBindings} + "/" + role_of(cluster)};
+  for (const std::string& name : accounts) {
+    paths.push_back(core(ns, "serviceaccounts") + "/" + name);
+    for (const std::string& secret : found.tokens_of(name)) paths.push_back(core(ns, "secrets") + "/" + secret);
+  }
+  if (!found.shared(cluster) && found.only_of(cluster)) paths.push_back(space);
+  for (const std::string& path : paths) {
+    SHIPLOG_TRY(role.is_null() ? remove(member, path) : own(member, path, owner_of(cluster, role)));
+  }
+  return remove(member, role_path);
 }
 
 }  // namespace shiplog::ctl

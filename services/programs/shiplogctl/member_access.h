@@ -33,9 +33,10 @@ Result<void> revoke_token(ServerConnection& member, const std::string& ns, const
 /// The Secret in the member that contains this token; empty: it is not a token of this type.
 std::string secret_of_token(const std::string& token);
 
-/// Deletes the objects that grant_access() and issue_token() created. While the namespace contains the account of
-/// another control plane, the namespace and the impersonator are kept. The role is deleted last, as it grants the
-/// permission to do this.
+/// Deletes the objects that grant_access() and issue_token() created, and those of the same names that an agent or
+/// another tool created. While the namespace contains the account of another control plane, the namespace and the
+/// impersonator are kept; with other Secrets in it, or if no tool created it, the namespace is. The role is deleted
+/// last, as it grants the permission to do this: it becomes the owner of the others, which are removed with it.
 Result<void> withdraw_access(ServerConnection& member, const std::string& cluster, const std::string& ns,
                              const std::string& impersonator_secret);
 
