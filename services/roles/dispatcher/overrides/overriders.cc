@@ -5,11 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "events/base/json.h"
 #include "events/base/json_patch.h"
 #include "events/base/utf8.h"
-#include "events/base/yaml.h"
 #include "services/roles/dispatcher/overrides/image.h"
+#include "services/roles/dispatcher/overrides/patched_text.h"
 
 namespace shiplog::dispatcher {
 namespace {
@@ -165,14 +164,10 @@ Result<void> override_field(Value& object, const Value& overrider) {
   }
   std::string text = present->str();
   if (overrider["json"].size() > 0) {
-    SHIPLOG_TRY(const Value document, parse_json(text));
-    SHIPLOG_TRY(const Value patched, apply_json_patch(document, patch_of(overrider["json"], "subPath")));
-    text = to_json(patched);
+    SHIPLOG_TRY(text, patched_json(text, patch_of(overrider["json"], "subPath")));
   }
   if (overrider["yaml"].size() > 0) {
-    SHIPLOG_TRY(const Value document, parse_yaml(text));
-    SHIPLOG_TRY(const Value patched, apply_json_patch(document, patch_of(overrider["yaml"], "subPath")));
-    text = to_yaml(patched);
+    SHIPLOG_TRY(text, patched_yaml(text, patch_of(overrider["yaml"], "subPath")));
   }
   edit_at(object, *pointer) = text;
   return ok();

@@ -180,6 +180,58 @@ TEST(FieldOverrider, PatchesYamlInsideAString_B_20) {
   EXPECT_EQ(made["data"]["c"], Value{"a:\n  b: other\nz: 1\n"});
 }
 
+/// A ConfigMap's text `c` after one operation on it.
+Result<Value> text_after(const std::string& text, const char* format, std::string_view operation) {
+  Value object = Value::object({{"kind", "ConfigMap"}});
+  object.edit("data").set("c", text);
+  const auto made = overridden(object, R"({"fieldOverrider": [{"fieldPath": "/data/c", ")" + std::string{format} +
+                                           R"(": [)" + std::string{operation} + "]}]}");
+  if (!made) return made.error();
+  return Value{made.value()["data"]["c"]};
+}
+
+TEST(FieldOverrider, NumbersOfJsonThatAreNotOverriddenKeepTheirText_B_20) {
+  constexpr const char* kReplaceX = R"({"subPath": "/x", "operator": "replace", "value": 4})";
+  const std::vector<std::pair<std::string, std::string>> kept = {
+      {R"({"id":18446744073709551615,"x":1})", R"({"id":18446744073709551615,"x":4})"},
+      {R"({"id": -9223372036854775809, "x": 1})", R"({"id":-9223372036854775809,"x":4})"},
+      {R"({"x":1,"a":[0.12345678901234567890,1e400000000000000000000]})", ""},
+      {R"({"x":1,"a":[0.12345678901234567890]})", R"({"a":[0.12345678901234567890],"x":4})"},
+      {R"({"x":1,"a":[9223372036854775807,0.1,1.50,1e3,true]})",
+       R"({"a":[9223372036854775807,0.1,1.5,1000.0,true],"x":4})"},
+      {R"({"x":18446744073709551615})", R"({"x":4})"},
+      {R"({"x":1,"t":"\"18446744073709551616\\","number 0":18446744073709551617,"s":"number 0"})",
+       R"({"number 0":18446744073709551617,"s":"number 0","t":"\"18446744073709551616\\","x":4})"},
+  };
+  for (const auto& [text, wanted] : kept) {
+    const auto made = text_after(text, "json", kReplaceX);
+    if (wanted.empty()) {
+      EXPECT_FALSE(made) << text;
+      continue;
+    }
+    ASSERT_TRUE(made) << text << ": " << made.error().message;
+    EXPECT_EQ(made.value(), Value{wanted});
+  }
+  const auto moved = text_after(R"({"l":[18446744073709551615,1]})", "json",
+                                R"({"subPath": "/l/0", "operator": "add", "value": "number 0"})");
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved.value(), Value{R"({"l":["number 0",18446744073709551615,1]})"});
+}
+
+TEST(FieldOverrider, RefusesToRoundAnIntegerOfYaml_B_20) {
+  constexpr const char* kReplaceX = R"({"subPath": "/x", "operator": "replace", "value": 4})";
+  const auto refused = text_after("a:\n- b\n- id: 18446744073709551615\nx: 1\n", "yaml", kReplaceX);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().message,
+      "fieldOverrider[0]: the number at /a/1/id is larger than 9223372036854775807 and would be rounded: write it "
+      "in quotes, or override the whole text with plaintext");
+  const auto made =
+      text_after("id: 9223372036854775807\nr: 1.5\nt: \"18446744073709551615\"\nx: 1\n", "yaml", kReplaceX);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made.value(), Value{"id: 9223372036854775807\nr: 1.5\nt: \"18446744073709551615\"\nx: 4\n"});
+}
+
 TEST(FieldOverrider, FailsAsAWhole_B_20) {
   const Value object = json(R"({"kind": "ConfigMap", "data": {"c": "{\"a\": 1}", "broken": "{"}})");
   const auto why = [&](const char* path, const char* sub_path) {
