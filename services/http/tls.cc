@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <optional>
 #include <system_error>
 
 #include <fcntl.h>
@@ -143,6 +146,82 @@ std::string canonical_address(const std::string& ip) {
   return text;
 }
 
+/// The two files of a pair; nullopt: there is none.
+struct PairFiles {
+  std::optional<std::string> certificate, key;
+};
+
+Result<std::optional<std::string>> read_if_there(const std::string& path) {
+  auto text = read_file(path);
+  if (text) return std::optional{std::move(text).value()};
+  if (text.error().code == ErrorCode::kNotFound) return std::optional<std::string>{};
+  return text.error();
+}
+
+Result<PairFiles> read_pair(const std::string& path) {
+  PairFiles files;
+  SHIPLOG_TRY(files.certificate, read_if_there(path + ".crt"));
+  SHIPLOG_TRY(files.key, read_if_there(path + ".key"));
+  return files;
+}
+
+Error cannot_lock(const std::string& path) {
+  return Error{ErrorCode::kIo, "cannot create " + path + ".lock: " + std::generic_category().message(errno)};
+}
+
+/// Reads `<path>.crt` and `<path>.key`. When either is missing, or `usable` rejects them, also as they are damaged,
+/// makes new ones and writes them: nothing hangs on a certificate that signs nothing.
+Result<KeyPair> load_or_create(const std::string& path, const std::function<bool(const KeyPair&)>& usable,
+                               const std::function<Result<KeyPair>()>& make) {
+  const FolderLock lock{path + ".lock"};
+  if (!lock.held()) return cannot_lock(path);
+  SHIPLOG_TRY(const PairFiles files, read_pair(path));
+  if (files.certificate && files.key) {
+    KeyPair found{*files.certificate, *files.key};
+    if (usable(found)) return found;
+  }
+  SHIPLOG_TRY(auto made, make());
+  // The certificate last: a crash in between leaves a pair that does not match, which `usable` turns down.
+  SHIPLOG_TRY(write_private_file(path + ".key", made.key_pem));
+  SHIPLOG_TRY(write_private_file(path + ".crt", made.certificate_pem));
+  return made;
+}
+
+/// Where the key of a new authority is until its certificate is written: a crash leaves both of them or none, so that
+/// one without the other always means that a file was lost.
+std::string new_key_of(const std::string& path) { return path + ".key.new"; }
+
+Result<void> write_authority(const std::string& path, const KeyPair& made) {
+  SHIPLOG_TRY(write_private_file(new_key_of(path), made.key_pem));
+  SHIPLOG_TRY(write_private_file(path + ".crt", made.certificate_pem));
+  if (::rename(new_key_of(path).c_str(), (path + ".key").c_str()) != 0) {
+    return Error{ErrorCode::kIo, "cannot write " + path + ".key: " + std::generic_category().message(errno)};
+  }
+  return ok();
+}
+
+Error half_missing(const std::string& missing, const std::string& there) {
+  return Error{ErrorCode::kBadRequest,
+               missing + " is missing, but not " + there + ": restore it from a backup; or remove " + there +
+                   ", too, to make a new authority, after which nothing that this one has signed is valid any more"};
+}
+
+Result<void> check_authority(const std::string& path, const KeyPair& authority) {
+  std::string damage;
+  if (!x509::read_certificate(authority.certificate_pem)) {
+    damage = path + ".crt holds no PEM certificate";
+  } else if (!x509::read_private_key(authority.key_pem)) {
+    damage = path + ".key holds no PEM private key";
+  } else if (!issued_by(authority, authority)) {
+    damage = path + ".crt and " + path + ".key do not belong together or are no authority";
+  }
+  if (damage.empty()) return ok();
+  return Error{ErrorCode::kBadRequest,
+               damage +
+                   ": restore both files from a backup; or remove both to make a new authority, after which "
+                   "nothing that this one has signed is valid any more"};
+}
+
 }  // namespace
 
 Validity valid_for_days(UtcMillis now, int64_t days) {
@@ -187,42 +266,25 @@ bool issued_by(const KeyPair& key_pair, const KeyPair& authority) {
   return yes;
 }
 
-Result<KeyPair> load_or_create(const std::string& path, const std::function<bool(const KeyPair&)>& usable,
-                               const std::function<Result<KeyPair>()>& make) {
-  const FolderLock lock{path + ".lock"};
-  if (!lock.held()) {
-    return Error{ErrorCode::kIo, "cannot create " + path + ".lock: " + std::generic_category().message(errno)};
-  }
-  auto certificate = read_file(path + ".crt");
-  auto key = read_file(path + ".key");
-  for (const auto* file : {&certificate, &key}) {
-    if (!*file && file->error().code != ErrorCode::kNotFound) return file->error();
-  }
-  if (certificate && key) {
-    KeyPair found{certificate.value(), key.value()};
-    if (!x509::read_certificate(found.certificate_pem))
-      return Error{ErrorCode::kBadRequest, path + ".crt holds no PEM certificate"};
-    if (!x509::read_private_key(found.key_pem))
-      return Error{ErrorCode::kBadRequest, path + ".key holds no PEM private key"};
-    if (usable(found)) return found;
-  }
-  SHIPLOG_TRY(auto made, make());
-  // The certificate last: a crash in between leaves a pair that does not match, which `usable` turns down.
-  SHIPLOG_TRY(write_private_file(path + ".key", made.key_pem));
-  SHIPLOG_TRY(write_private_file(path + ".crt", made.certificate_pem));
-  return made;
-}
-
 bool needs_renewal(UtcMillis not_after, UtcMillis now) { return not_after <= now + Millis{kRenewDays * kDay}; }
 
 Result<KeyPair> load_or_create_authority(const std::string& path, const std::string& common_name, UtcMillis now) {
-  SHIPLOG_TRY(auto authority, load_or_create(
-                                  path, [](const KeyPair&) { return true; },
-                                  [&] { return make_authority(common_name, valid_for_days(now, kAuthorityDays)); }));
-  if (!issued_by(authority, authority)) {
-    return Error{ErrorCode::kBadRequest, path + ".crt and " + path + ".key do not belong together or are no authority"};
+  const FolderLock lock{path + ".lock"};
+  if (!lock.held()) return cannot_lock(path);
+  SHIPLOG_TRY(PairFiles files, read_pair(path));
+  if (files.certificate && !files.key && ::rename(new_key_of(path).c_str(), (path + ".key").c_str()) == 0) {
+    SHIPLOG_TRY(files.key, read_if_there(path + ".key"));
   }
-  return authority;
+  if (!files.certificate && !files.key) {
+    SHIPLOG_TRY(auto made, make_authority(common_name, valid_for_days(now, kAuthorityDays)));
+    SHIPLOG_TRY(write_authority(path, made));
+    return made;
+  }
+  if (!files.certificate) return half_missing(path + ".crt", path + ".key");
+  if (!files.key) return half_missing(path + ".key", path + ".crt");
+  const KeyPair found{*files.certificate, *files.key};
+  SHIPLOG_TRY(check_authority(path, found));
+  return found;
 }
 
 Result<KeyPair> load_or_create_server_certificate(const std::string& path, const KeyPair& authority,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -60,25 +59,24 @@ Result<CertificateInfo> inspect_certificate(const std::string& certificate_pem);
 /// True when `key_pair`'s key belongs to its certificate and `authority` has signed it.
 bool issued_by(const KeyPair& key_pair, const KeyPair& authority);
 
-/// Reads `<path>.crt` and `<path>.key`; when either is missing, or `usable` rejects their content, makes new ones
-/// and writes them (the key with mode 0600, each file whole or not at all). Safe with several processes at once: all
-/// get the same pair. Errors: kIo, naming the file; kBadRequest, a file that is no PEM; those of `make`.
-Result<KeyPair> load_or_create(const std::string& path, const std::function<bool(const KeyPair&)>& usable,
-                               const std::function<Result<KeyPair>()>& make);
-
 /// Whether a certificate that is valid until then has less than 30 days left.
 bool needs_renewal(UtcMillis not_after, UtcMillis now);
 
-/// load_or_create() for an authority, made only when missing: everything it signed hangs on it. Ten years.
-/// Error also: kBadRequest when the two files do not belong together.
+/// Reads the authority in `<path>.crt` and `<path>.key`; when both are missing, makes a new one for ten years and
+/// writes it. The files of all three functions: the key has mode 0600, each is written whole or not at all, and
+/// processes that start at once get the same pair. Errors: kIo, naming the file; kBadRequest when one of the two files
+/// is missing or damaged, or they do not belong together: all that an authority has signed hangs on it, so it is never
+/// replaced.
 Result<KeyPair> load_or_create_authority(const std::string& path, const std::string& common_name, UtcMillis now);
 
-/// For a server: made anew when it lacks one of the names, was signed by another authority or needs_renewal().
+/// For a server: made anew when a file is missing or damaged, it lacks one of the names, was signed by another
+/// authority or needs_renewal().
 Result<KeyPair> load_or_create_server_certificate(const std::string& path, const KeyPair& authority,
                                                   const std::string& common_name, const ServerNames& names,
                                                   UtcMillis now);
 
-/// For a client: made anew when the names differ, another authority signed it or it needs_renewal().
+/// For a client: made anew when a file is missing or damaged, the names differ, another authority signed it or it
+/// needs_renewal().
 Result<KeyPair> load_or_create_client_certificate(const std::string& path, const KeyPair& authority,
                                                   const std::string& common_name,
                                                   const std::vector<std::string>& organizations, UtcMillis now);

@@ -137,6 +137,23 @@ Result<Identity> load_identity(const std::string& folder, const HostPort& listen
   return identity;
 }
 
+std::vector<std::string> missing_authorities(const std::string& folder) {
+  std::vector<std::string> missing;
+  for (const char* name : {"ca", "service-accounts", "front-proxy-ca"}) {
+    const std::string path = folder + "/pki/" + name + ".crt";
+    if (!std::filesystem::exists(path)) missing.push_back(path);
+  }
+  return missing;
+}
+
+void warn_of_new_authorities(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    log::warn("authority.made",
+              {log::kv("file", file),
+               log::kv("reason", "there was none: what an earlier one of this fleet has signed is no longer valid")});
+  }
+}
+
 HttpServer::Options http_options(const CommonOptions& common, const HostPort& listen, const Identity& identity) {
   HttpServer::Options http;
   http.host = listen.host;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "events/base/result.h"
 #include "services/http/server.h"
@@ -55,6 +56,12 @@ struct Identity {
 };
 Result<Identity> load_identity(const std::string& folder, const HostPort& listen,
                                const std::vector<std::string>& names);
+
+/// The authorities that are not in `<folder>/pki`: load_identity() and load_front_proxy() make those that they need.
+std::vector<std::string> missing_authorities(const std::string& folder);
+
+/// Logs that these were made for a fleet that is not new.
+void warn_of_new_authorities(const std::vector<std::string>& files);
 
 /// HTTP options from the common ones.
 HttpServer::Options http_options(const CommonOptions& common, const HostPort& listen, const Identity& identity);

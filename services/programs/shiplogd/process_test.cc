@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/test_directory.h"
+
 namespace shiplog {
 namespace {
 
@@ -33,6 +35,15 @@ TEST(Stuck, ReportsHowLongTheLoopHasWorkedOnOneCallback) {
   EXPECT_NE(stuck(loop, Millis{1}).find("the fold thread has been working on one thing for "), std::string::npos);
   EXPECT_EQ(stuck(loop, Millis{600'000}), "");
   released.set_value();
+}
+
+TEST(MissingAuthorities, AreThoseThatTheNextStartMakes) {
+  const TestDirectory directory{"authorities"};
+  const std::string pki = directory.path() + "/pki/";
+  EXPECT_EQ(missing_authorities(directory.path()),
+            (std::vector<std::string>{pki + "ca.crt", pki + "service-accounts.crt", pki + "front-proxy-ca.crt"}));
+  ASSERT_TRUE(load_identity(directory.path(), {"127.0.0.1", 0}, {}));
+  EXPECT_EQ(missing_authorities(directory.path()), (std::vector<std::string>{pki + "front-proxy-ca.crt"}));
 }
 
 }  // namespace

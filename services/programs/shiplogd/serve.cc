@@ -78,8 +78,10 @@ class ControlPlane {
     SHIPLOG_TRY(auto journals, open_fleet_journals(address, options_.journal, uses_keys()));
     SHIPLOG_TRY(open_vault(address, shared.keys, std::move(journals.keys)));
     if (serves_api()) {
+      new_authorities_ = missing_authorities(shared.keys);
       SHIPLOG_TRY(identity_, load_identity(shared.keys, listen_, options_.names));
       SHIPLOG_TRY(front_proxy_, load_front_proxy(options_.front_proxy, shared.keys));
+      for (const std::string& unused : missing_authorities(shared.keys)) std::erase(new_authorities_, unused);
     }
     SHIPLOG_TRY(upkeep_, Upkeep::make(options_, address.on_kafka() ? "" : shared.journal));
     SHIPLOG_TRY(open_stacks(std::move(journals.record), std::move(journals.ephemera)));
@@ -238,6 +240,7 @@ class ControlPlane {
 
   void on_caught_up() {
     log::info("journal.caught_up", {log::kv("revision", record_->replica().state().revision().value)});
+    if (record_->replica().state().revision().value > 0) warn_of_new_authorities(new_authorities_);
     if (vault_) {
       vault_->destroy_removed_keys([this](const ObjectKey& object) { return last_states(object); });
       vault_->watch_keys(kLookForKeysEvery, [this](const std::vector<ObjectKey>& lost) {
@@ -536,6 +539,7 @@ class ControlPlane {
   api::Webhooks webhooks_;
   Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
+  std::vector<std::string> new_authorities_;  ///< files that this start has made
   std::shared_ptr<IoThreads> proxy_io_;
   MemberClients proxied_members_;
   std::unique_ptr<Vault> vault_;
