@@ -32,7 +32,7 @@ void Program::add_token() {
   auto* token = app_->add_subcommand("token", "Bootstrap tokens, with which clusters register (Pull mode)");
   token->require_subcommand(1);
   auto* create = add(*token, "create", "Create a token", [this]() -> Result<int> {
-    SHIPLOG_TRY(token_.ttl, duration("--ttl", token_ttl_));
+    SHIPLOG_TRY(token_.ttl, parse_token_ttl(token_ttl_));
     SystemRandom random;
     BootstrapToken made = random_token(random);
     if (!token_text_.empty()) {
@@ -163,6 +163,7 @@ void Program::add_unregister() {
   });
   sub->add_option("NAME", unregister_.name, "The member cluster")->required();
   add_member_kubeconfig(*sub);
+  sub->get_option("--cluster-kubeconfig")->description("Kubeconfig of the member; required");
   sub->add_option("--karmada-config", karmada_config_,
                   "Kubeconfig of the control plane (default: --kubeconfig; without both the agent's own access, which "
                   "leaves its roles in the control plane)")

@@ -134,6 +134,18 @@ TEST(Token, HasItsForm_1_6_1) {
   EXPECT_TRUE(parse_token(random_token(random).text()));
 }
 
+TEST(Token, OnlyAZeroTimeIsForEver_1_6_3) {
+  for (const char* text : {"1ns", "0.9ms", "-1ns", "999ms", "0h0m0.5s"}) {
+    const auto ttl = parse_token_ttl(text);
+    ASSERT_FALSE(ttl) << text;
+    EXPECT_EQ(ttl.error().message, "--ttl " + std::string{text} + " is less than a second; 0 is for ever");
+  }
+  for (const char* text : {"0", "0s", "0h0m"}) EXPECT_EQ(parse_token_ttl(text).value(), Millis{0}) << text;
+  EXPECT_EQ(parse_token_ttl("1s").value(), Millis{1000});
+  EXPECT_FALSE(parse_token_ttl("soon"));
+  EXPECT_LT(parse_token_ttl("-2s").value(), Millis{0}) << "refused with the other options";
+}
+
 TEST(Token, ASecretOfItHasTheDefaultsOfUpstream_1_6_3) {
   const Value secret = token_secret(kToken, {}, kNow);
   EXPECT_EQ(secret["metadata"]["name"].str(), "bootstrap-token-abcdef");

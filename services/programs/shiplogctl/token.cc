@@ -81,6 +81,18 @@ Result<BootstrapToken> parse_token(const std::string& text) {
 
 BootstrapToken random_token(Random& random) { return {random_text(random, kIdSize), random_text(random, kSecretSize)}; }
 
+Result<Millis> parse_token_ttl(const std::string& text) {
+  auto ttl = parse_duration(text);
+  if (!ttl) return ttl.error().context("--ttl");
+  // Less than a millisecond is read as 0.
+  const bool some = text.find_first_of("123456789") != std::string::npos;
+  constexpr Millis kLeast{1000};
+  if (some && ttl.value().value >= 0 && ttl.value() < kLeast) {
+    return Error{ErrorCode::kInvalid, "--ttl " + text + " is less than a second; 0 is for ever"};
+  }
+  return ttl;
+}
+
 Result<void> check_token_options(const TokenCreateOptions& options) {
   for (const std::string& usage : options.usages) {
     if (usage != "signing" && usage != "authentication") {

@@ -33,6 +33,8 @@ struct TokenCreateOptions {
   bool print_register_command = false;
 };
 
+/// Reads --ttl. Error: kInvalid, it is above 0, which is for ever, but below the second in which a token expires.
+Result<Millis> parse_token_ttl(const std::string& text);
 /// Error: kInvalid, a usage or a group that tokens do not have.
 Result<void> check_token_options(const TokenCreateOptions& options);
 Value token_secret(const BootstrapToken& token, const TokenCreateOptions& options, UtcMillis now);
