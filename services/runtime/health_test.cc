@@ -44,6 +44,27 @@ TEST(Health, LeavesOutExcludedChecks) {
             "[+]ping ok\n[+]fold-thread ok\n[+]leaders excluded: ok\nreadyz check passed\n");
 }
 
+TEST(Health, WarnsOfExcludedNamesThatAreNoChecks) {
+  EXPECT_EQ(get("/readyz?exclude=leaders&exclude=leader&exclude=etcd&verbose", no_scheduler).body,
+            "[+]ping ok\n[+]fold-thread ok\n[+]leaders excluded: ok\n"
+            "warn: some health checks cannot be excluded: no matches for \"etcd\",\"leader\"\n"
+            "readyz check passed\n");
+  EXPECT_EQ(get("/livez?exclude=etcd", no_scheduler).body, "ok");
+}
+
+TEST(Health, EachCheckHasAPathOfItsOwn) {  // DISC-15
+  EXPECT_EQ(get("/readyz/fold-thread", no_scheduler).body, "ok");
+  const HttpResponse failed = get("/readyz/leaders", no_scheduler);
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_EQ(failed.body, "internal server error: no process leads for the role scheduler\n");
+  EXPECT_EQ(get("/livez/leaders", no_scheduler).status, 404) << "not a check of /livez";
+  for (const char* path : {"/readyz/", "/readyz/etcd", "/readyz/leaders/"}) {
+    EXPECT_EQ(get(path, no_scheduler).status, 404) << path;
+  }
+  EXPECT_FALSE(is_health_path("/readyzz"));
+  EXPECT_FALSE(is_health_path("/ready"));
+}
+
 TEST(Health, PingPassesWhateverTheChecksAre) { EXPECT_EQ(get("/readyz/ping", no_scheduler).body, "ok"); }
 
 /// The status from a server with these options; 0: no response.
@@ -68,6 +89,8 @@ TEST(ProbeServer, ServesTheConfiguredPathsAndNothingElse) {
   ProbeServer::Options health{"127.0.0.1", 0, true, false, no_scheduler};
   EXPECT_EQ(status_of(health, "GET", "/healthz/ping"), 200);
   EXPECT_EQ(status_of(health, "GET", "/livez"), 200);
+  EXPECT_EQ(status_of(health, "GET", "/livez/fold-thread"), 200);
+  EXPECT_EQ(status_of(health, "GET", "/livez/leaders"), 404);
   EXPECT_EQ(status_of(health, "GET", "/readyz"), 500);
   EXPECT_EQ(status_of(health, "GET", "/metrics"), 404) << "only where the operator binds it";
   EXPECT_EQ(status_of(health, "GET", "/api/v1/secrets"), 404);

@@ -230,7 +230,8 @@ TEST(Discovery, DISC_15_health_is_open_to_all) {
     EXPECT_NE(more.body.find("[+]ping ok\n"), std::string::npos) << more;
     EXPECT_TRUE(more.body.ends_with(std::string{path + 1} + " check passed\n")) << more;
     EXPECT_EQ(api().get(std::string{path} + "?verbose&exclude=ping").body.find("[+]ping ok\n"), std::string::npos);
-    EXPECT_EQ(api().get(std::string{path} + "/ping").status, 200);
+    EXPECT_EQ(as("nobody", "GET", std::string{path} + "/ping").body, "ok");
+    EXPECT_EQ(as("nobody", "GET", std::string{path} + "/no-such-check").status, 404);
   }
 }
 
