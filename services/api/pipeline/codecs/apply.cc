@@ -87,8 +87,10 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
     if (kind.builtin && kind.schema != nullptr) {
       wanted = without_nothing(*kind.schema, std::move(wanted), proposal.old);
     }
-    SHIPLOG_TRY(auto applied, apply_fields(field_writer_for(server, context, parameters), kind, proposal.old, wanted,
-                                           parameters.force));
+    // Numbers like 3.0 may be stored from before they were refused; the patch must not fail for them.
+    const Value live = with_whole_numbers(proposal.old);
+    SHIPLOG_TRY(auto applied,
+                apply_fields(field_writer_for(server, context, parameters), kind, live, wanted, parameters.force));
     if (!applied.conflicts.empty()) return conflict_error(applied.conflicts);
     proposal.object = std::move(applied.object);
     if (missing) {

@@ -141,6 +141,19 @@ TEST_F(CodecsTest, WholeNumbersAreIntegersInPatchesThatAreNoPlainJson) {
   EXPECT_EQ(replicas("application/merge-patch+json"), "3.0") << "admission refuses it, as Go's decoder does";
 }
 
+TEST_F(CodecsTest, APatchOfWhatWasStoredWithWholeNumbersIsNotRefusedForThem) {
+  const Value current = json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","finalizers":[
+      "x.y/z"]},"spec":{"replicas":3.0}})");
+  const auto replicas = [&](const std::string& query, const std::string& body, const std::string& type) {
+    const auto& write = decoded("PATCH", kDeployment + query, body, type);
+    return to_json(write.value().propose(current).value().object["spec"]["replicas"]);
+  };
+  EXPECT_EQ(replicas("", R"({"metadata":{"finalizers":null}})", "application/merge-patch+json"), "3");
+  EXPECT_EQ(replicas("?fieldManager=me", R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"}})",
+                     "application/apply-patch+yaml"),
+            "3");
+}
+
 TEST_F(CodecsTest, ApplyIsInConflictWithOtherOwners) {  // SSA-9
   const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":")";
   decoded("PATCH", std::string{kMaps} + "/a?fieldManager=me", body + R"(1"}})", "application/apply-patch+yaml");
