@@ -23,6 +23,15 @@ std::string reported_health(const Value& work, const Value& resource) {
   return "";
 }
 
+bool keeps_last_copy(const Value& binding, const Value& task, const Value& cluster, const Value& work) {
+  if (task["purgeMode"].as_string() == "Directly") return false;
+  if (binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"]) return false;
+  if (condition_of(cluster, "Ready")["status"].as_string() != "True" || deleting(cluster) || deleting(work)) {
+    return false;
+  }
+  return reported_health(work, binding["spec"]["resource"]) == "Healthy";
+}
+
 namespace {
 
 std::string blocked_by(const Value& work, const Value& resource) {

@@ -22,6 +22,10 @@ bool unreachable(const Value& cluster);
 /// the binding.
 std::string reported_health(const Value& work, const Value& resource);
 
+/// The copy that an eviction task takes away still runs, and the scheduler has found no place for another: the eviction
+/// waits, also beyond its grace period. `cluster` and `work`: those that the task takes it from.
+bool keeps_last_copy(const Value& binding, const Value& task, const Value& cluster, const Value& work);
+
 /// What a graceful eviction waits for.
 struct EvictionBlocker {
   std::string cluster;  ///< empty: it concerns the binding as a whole

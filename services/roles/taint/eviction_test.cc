@@ -169,6 +169,29 @@ TEST_F(GracefulEviction, AKeptCopyIsATargetAgainWhenItsClusterTakesIt_2_6_4) {
   EXPECT_EQ(stage.count<EvictionFinished>(), 1U);
 }
 
+TEST_F(GracefulEviction, AKeptCopyStaysAsItIsWhileOthersUseItsQuota_2_6_4_Q_3) {
+  stage.write({FeatureGatesSet{{"Failover", "FederatedQuotaEnforcement"}}});
+  Value asking = bound();
+  asking.edit("spec").set("replicaRequirements", Value::object({{"resourceRequest", Value::object({{"cpu", "1"}})}}));
+  stage.put(key, asking);
+  const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
+  const auto limit = [&](const char* cpu) {
+    stage.put(quota, Value::object({{"metadata", Value::object({{"name", "q"}, {"namespace", "default"}})},
+                                    {"spec", Value::object({{"overall", Value::object({{"cpu", cpu}})}})}}));
+  };
+  evict_from_m1();
+  limit("1");
+  stage.run(Millis{900'000});
+  stage.write({TaintRemoved{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
+  stage.run(Millis{5000});
+  EXPECT_EQ(tasks(), 1U);
+  EXPECT_FALSE(stage.members().member("m1").find(web_key).is_null());
+  limit("2");
+  stage.run(Millis{61'000});
+  EXPECT_EQ(tasks(), 0U);
+  EXPECT_EQ(bound()["spec"]["clusters"].size(), 2U);
+}
+
 TEST_F(GracefulEviction, WithinItsGracePeriodATaskStaysThoughItsClusterWouldTakeTheCopyAgain_2_6_4) {
   evict_from_m1();
   stage.write({TaintRemoved{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});

@@ -1,11 +1,14 @@
 #include <algorithm>
 
 #include "events/state/eviction.h"
+#include "events/state/quota_check.h"
 #include "events/state/work.h"
 #include "services/roles/taint/decisions.h"
 
 namespace shiplog::taint {
 namespace {
+
+constexpr Millis kQuotaAgain{60'000};
 
 /// Before fold version 4: the last health that was reported counts, whichever placement it is of.
 bool all_reported_healthy(const Value& binding) {
@@ -41,15 +44,11 @@ bool remaining_healthy(const State& state, const ObjectKey& key, const Value& bi
   return !id.empty() && eviction_blockers(binding, work_in).empty();
 }
 
-/// The copy that the task takes away still runs, and the scheduler has found no place for another: this eviction can
-/// wait. (Upstream removes it when the grace period is over, 2.6.5.)
-bool keeps_last_copy(const State& state, const ObjectKey& key, const Value& binding, const Value& task) {
-  if (state.fold_version() < 7 || task["purgeMode"].as_string() == "Directly") return false;
-  if (binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"]) return false;
+/// This eviction can wait. (Upstream removes the copy when the grace period is over, 2.6.5.)
+bool waits_for_another_cluster(const State& state, const ObjectKey& key, const Value& binding, const Value& task) {
+  if (state.fold_version() < 7) return false;
   const std::string from = task["fromCluster"].str();
-  const Cluster* cluster = state.cluster(from);
-  if (cluster == nullptr || cluster->deleting || !cluster->ready()) return false;
-  return reported_health(work_of(state, key, binding, from), binding["spec"]["resource"]) == "Healthy";
+  return keeps_last_copy(binding, task, state.value_of({type::kCluster, "", from}), work_of(state, key, binding, from));
 }
 
 /// Its NoExecute taints no longer drive the binding off.
@@ -73,6 +72,14 @@ Value placed_back(const Value& binding, const Value& task) {
   if (task["replicas"].as_int() > 0) target.set("replicas", task["replicas"].as_int());
   spec.edit("clusters").push_back(std::move(target));
   return back;
+}
+
+/// Judged as the fold will judge it, so that it is spared entries that it is bound to refuse.
+bool fits_quota(const State& state, const ObjectKey& key, const Value& before, const Value& after) {
+  const FeatureGates gates = state.gates();
+  if (!gates.quota_enforcement || key.type != type::kResourceBinding) return true;
+  const bool sets = gates.multiple_pod_templates;
+  return !quota_excess(state, key.ns, usage_difference(usage_of(before, sets), usage_of(after, sets)));
 }
 
 /// 2.6.3: tasks that others made get the time from which their grace period counts.
@@ -119,15 +126,19 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
   const Millis timeout = state.options().graceful_eviction_timeout();
   const bool rest_is_healthy = !tasks.empty() && remaining_healthy(state, key, binding);
   for (const Value& task : tasks) {
-    const bool last_copy = keeps_last_copy(state, key, binding, task);
+    const bool last_copy = waits_for_another_cluster(state, key, binding, task);
     std::string reason = over(task, timeout, rest_is_healthy, last_copy, now, evictions.next);
     // The scheduler cannot choose a cluster that a task leaves, so the last copy would stay as it is for ever.
     const auto until = end_of(task, timeout);
     if (reason.empty() && last_copy && until && now > *until && task["suppressDeletion"].is_null() &&
         takes_again(state, binding, task["fromCluster"].str(), now)) {
-      evictions.events = {EvictionFinished{key, task["fromCluster"].str(), "its cluster takes it again"},
-                          ObjectUpdated{key, placed_back(binding, task)}};
-      return evictions;
+      Value back = placed_back(binding, task);
+      if (fits_quota(state, key, binding, back)) {
+        evictions.events = {EvictionFinished{key, task["fromCluster"].str(), "its cluster takes it again"},
+                            ObjectUpdated{key, std::move(back)}};
+        return evictions;
+      }
+      sooner(evictions.next, now + kQuotaAgain);  // others use what it used
     }
     if (reason.empty()) continue;
     evictions.events.push_back(EvictionFinished{key, task["fromCluster"].str(), std::move(reason)});
