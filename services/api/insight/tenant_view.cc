@@ -125,7 +125,11 @@ Value shown_members(const Value& members, const InsightReader& reader) {
   for (const Value& member : members.items()) {
     Value line = Value::object();
     copy(member, {"cluster", "conditions"}, line);
-    if (reader.may_get({type::kCluster, "", member["cluster"].str()})) copy(member, {"now", "rendered"}, line);
+    if (reader.may_get({type::kCluster, "", member["cluster"].str()})) {
+      copy(member, {"now", "rendered"}, line);
+    } else {
+      line.set("hidden", true);
+    }
     shown.push_back(std::move(line));
   }
   return shown;

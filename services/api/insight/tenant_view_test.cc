@@ -92,7 +92,7 @@ TEST(TenantView, WhyIsLimitedToTheTenantsOwnBindingAndItsClusters) {
   EXPECT_EQ(to_json(tenant_why(json(kWhy), binding(), tenant())),
             R"({"binding":{"name":"web-deployment","namespace":"team-a","type":"resourcebindings.work.karmada.io"},)"
             R"("hiddenClusters":2,"kind":"Why","limited":true,)"
-            R"("members":[{"cluster":"member1","conditions":[{"type":"Applied"}]}],)"
+            R"("members":[{"cluster":"member1","conditions":[{"type":"Applied"}],"hidden":true}],)"
             R"("notes":["2 clusters are not shown: verdicts need the permission to get the cluster and the policy"],)"
             R"("object":{"name":"web","namespace":"team-a","type":"deployments.apps"},)"
             R"("placement":{"made":{"revision":7},"outcome":"PlacementDecided",)"

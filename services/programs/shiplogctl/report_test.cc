@@ -104,6 +104,17 @@ In m4:
 )");
 }
 
+TEST(CtlReport, WhyTellsWhatIsHiddenFromWhatIsNotRendered) {
+  const std::string text =
+      why_text(json(R"({"object": {"type": "deployments.apps", "namespace": "default", "name": "web"},
+    "revision": 40, "members": [{"cluster": "m1", "hidden": true,
+      "conditions": [{"type": "Applied", "status": "True", "reason": "Applied", "message": "it is there"}]}]})"));
+  EXPECT_NE(text.find("\nIn m1:\n  - the Work has Applied=True: it is there\n"
+                      "  the rest is not shown: it needs the permission to get cluster m1\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(CtlReport, AuditShowsRefusalsWithTheirReason) {
   const std::string text = audit_table(json(R"({"items": [
     {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "create",

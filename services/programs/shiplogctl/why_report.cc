@@ -96,10 +96,24 @@ std::string placement_text(const Value& why) {
   return text;
 }
 
+/// What a user sees of a member who may not get its Cluster.
+std::string hidden_member_text(const Value& member) {
+  std::string text;
+  for (const Value& condition : member["conditions"].items()) {
+    text += "  - the Work has " + condition["type"].str() + "=" + condition["status"].str() +
+            (condition["message"].is_empty() ? "" : ": " + condition["message"].str()) + "\n";
+  }
+  return text + "  the rest is not shown: it needs the permission to get cluster " + member["cluster"].str() + "\n";
+}
+
 std::string members_text(const Value& members) {
   std::string text;
   for (const Value& member : members.items()) {
     text += "\nIn " + member["cluster"].str() + ":\n" + bulleted(member["now"]);
+    if (member["hidden"].as_bool()) {
+      text += hidden_member_text(member);
+      continue;
+    }
     if (member["rendered"].is_null()) {
       if (member["now"].size() == 0) text += "  nothing has been rendered yet\n";
       continue;
