@@ -66,6 +66,7 @@ class WhyBuilder {
                  "policy takes it; if one selects it and cannot have it, the Events of the template say why");
     }
     SHIPLOG_TRY(auto rows, decisions_until(binding_key_));
+    SHIPLOG_TRY(leave_out_predecessors(rows));
     SHIPLOG_TRY(policy(rows, answer));
     SHIPLOG_TRY(placement(rows, answer));
     about_binding(answer);
@@ -142,6 +143,32 @@ class WhyBuilder {
       return row.refusal.has_value() || (question_.at && row.revision > *question_.at);
     });
     return rows;
+  }
+
+  /// Whether a decision was about the present binding, and not about an earlier one of the same name.
+  Result<bool> is_about_present_binding(const DecisionRow& row) const {
+    const auto then = object(binding_key_, row.revision);
+    if (then) return then.value()["metadata"]["uid"] == binding_["metadata"]["uid"];
+    if (then.error().code != ErrorCode::kGone) return then.error();
+    const auto created = parse_rfc3339(binding_["metadata"]["creationTimestamp"].as_string());
+    return !created || row.time >= created.value();
+  }
+
+  /// `rows`: newest first, so those about earlier bindings are the last ones.
+  Result<void> leave_out_predecessors(std::vector<DecisionRow>& rows) const {
+    size_t present = 0;
+    size_t end = rows.size();
+    while (present < end) {
+      const size_t middle = present + (end - present) / 2;
+      SHIPLOG_TRY(const bool is_about, is_about_present_binding(rows[middle]));
+      if (is_about) {
+        present = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(present), rows.end());
+    return ok();
   }
 
   /// The explanation for a template without a binding.

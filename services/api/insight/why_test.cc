@@ -53,9 +53,21 @@ class InsightWhyTest : public testing::Test {
     const Value resource =
         Value::object({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"namespace", "default"}, {"name", "web"}});
     Value value = with(kBinding, {{"spec", Value::object({{"resource", resource}})}});
+    if (!scheduler_.empty()) value.edit("spec").set("schedulerName", scheduler_);
+    if (!uid_.empty()) value.edit("metadata").set("uid", uid_);
     value.edit("data").set("text", summary + step);  // so that it changes
     value.edit("metadata").set("labels", Value::object({{label::kPolicyId, policy_id}}));
     decide("binder", {BindingPut{kBinding, std::move(value), {Text{summary}, "", {}, {Text{step}}, {}}}});
+  }
+  /// A user writes where it runs.
+  void set_clusters(const std::string& user) {
+    Value value = fleet.state().value_of(kBinding);
+    value.edit("spec").set("clusters", Value::array({Value::object({{"name", "m2"}, {"replicas", 4}})}));
+    Entry entry;
+    entry.actor = {user, {}, "api", "", ""};
+    entry.events = {ObjectUpdated{kBinding, std::move(value)}};
+    const Folded folded = fleet.write(std::move(entry));
+    ASSERT_FALSE(folded.refusal) << folded.refusal->reason;
   }
   void place(const std::string& summary) {
     PlacementDecided placed;
@@ -92,6 +104,7 @@ class InsightWhyTest : public testing::Test {
   Kinds kinds_ = Kinds::compiled();
   Revision before_placement_, with_p_;
   bool taint_is_gone_ = false;
+  std::string uid_, scheduler_;  // of the next binding; empty: it has none
   std::vector<RoleLeadership> roles_;
 };
 
@@ -225,7 +238,7 @@ TEST_F(InsightWhyTest, AnOverrideThatFailsIsTheReasonThatAMemberKeepsWhatItHas) 
 }
 
 TEST_F(InsightWhyTest, ARoleWithoutALeaderIsReported) {
-  roles_ = {{"scheduler", false, UtcMillis{1'700'000'000'000}}, {"dispatcher", true, {}}};
+  roles_ = {{.role = "scheduler", .since = UtcMillis{1'700'000'000'000}}, {.role = "dispatcher", .led = true}};
   const auto notes = [&](std::optional<Revision> at) {
     std::string text;
     const Value answer = must(ask(kTemplate, "", at));
@@ -237,6 +250,21 @@ TEST_F(InsightWhyTest, ARoleWithoutALeaderIsReported) {
   EXPECT_EQ(notes({}).find("no dispatcher"), std::string::npos);
   EXPECT_EQ(notes(fleet.revision()).find("no scheduler is running"), std::string::npos)
       << "it is known of the present only";
+}
+
+// A Deployment is deleted and created again: its binding has the same name, and the claim and placement are others.
+TEST_F(InsightWhyTest, DecisionsAboutAnEarlierBindingOfTheSameNameDoNotExplainIt) {
+  fleet.remove(kBinding);
+  uid_ = "second";
+  bind("web is selected by q", "won by priority again");
+  const Revision created = fleet.revision();
+  const Value again = must(ask(kTemplate));
+  EXPECT_EQ(again["policy"]["since"]["revision"].as_int(), static_cast<int64_t>(created.value));
+  EXPECT_EQ(again["policy"]["steps"][0].str(), "won by priority again");
+  EXPECT_TRUE(again["placement"].is_null()) << to_json(again["placement"]);
+  bind("web is selected by q", "claimed already");
+  EXPECT_EQ(must(ask(kTemplate))["policy"]["since"]["revision"].as_int(), static_cast<int64_t>(created.value));
+  EXPECT_EQ(must(ask(kTemplate, "", with_p_))["policy"]["summary"].str(), "web is selected by p");
 }
 
 TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {
