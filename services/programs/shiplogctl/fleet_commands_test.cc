@@ -13,6 +13,7 @@
 #include "services/programs/shiplogctl/kubectl_words.h"
 #include "services/programs/shiplogctl/object_print.h"
 #include "services/programs/shiplogctl/policies.h"
+#include "services/programs/shiplogctl/produce.h"
 #include "services/programs/shiplogctl/promote.h"
 #include "services/programs/shiplogctl/taints.h"
 #include "services/programs/shiplogctl/top.h"
@@ -306,6 +307,39 @@ TEST(InterpretEdit, RulesAreChangedAddedAndRemoved_cli_14) {
       "replicaRevision":{"luaScript":"function ReviseReplica(o, n) return o end\n"}})"));
   EXPECT_FALSE(edited_scripts("---@rule: Nothing\n", before));
   EXPECT_FALSE(edited_scripts("---@rule: Retain\nfunction Retain(\n", before));
+}
+
+TEST(Produce, ItemsOfAListAreObjectsOfTheirOwn) {
+  const auto kinds = [](const char* document) {
+    std::string all;
+    for (const Value& object : listed_objects(json(document))) {
+      all += object["apiVersion"].str() + "/" + object["kind"].str() + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(kinds(R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret"},
+                                                               {"apiVersion":"apps/v1","kind":"Deployment"}]})"),
+            "v1/Secret apps/v1/Deployment ");
+  EXPECT_EQ(kinds(R"({"apiVersion":"v1","kind":"ConfigMapList","items":[{"metadata":{"name":"a"}}]})"),
+            "v1/ConfigMap ");
+  EXPECT_EQ(kinds(R"({"apiVersion":"v1","kind":"List","items":[]})"), "");
+  EXPECT_EQ(kinds(R"({"apiVersion":"x/v1","kind":"PriceList"})"), "x/v1/PriceList ");
+}
+
+TEST(Produce, OnlyObjectsOfNamespacedKindsGetANamespace) {
+  Resource roles;
+  roles.group = "rbac.authorization.k8s.io";
+  roles.kind = "ClusterRole";
+  roles.namespaced = false;
+  const auto ns_of = [&](const char* text) {
+    Value object = json(text);
+    add_namespace(object, "shop", {roles});
+    return object["metadata"]["namespace"].str();
+  };
+  EXPECT_EQ(ns_of(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})"), "shop");
+  EXPECT_EQ(ns_of(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"}})"), "b");
+  EXPECT_EQ(ns_of(R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"}})"), "");
+  EXPECT_EQ(ns_of(R"({"apiVersion":"other/v1","kind":"ClusterRole","metadata":{"name":"a"}})"), "shop");
 }
 
 /// Edits kCustomization with a shell command, which gets the file as $1.

@@ -64,30 +64,55 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& given)
   return files;
 }
 
-Result<std::vector<ManifestRequest>> read_manifests(const ProduceOptions& options) {
+Result<std::vector<Value>> read_objects(const ProduceOptions& options) {
   SHIPLOG_TRY(const auto files, files_of(options.files));
+  std::vector<Value> objects;
+  for (const std::string& file : files) {
+    SHIPLOG_TRY(const std::string text, text_of(file));
+    auto documents = parse_yaml_stream(text);
+    if (!documents) return documents.error().context(file);
+    for (Value& document : documents.value()) {
+      for (Value& object : listed_objects(std::move(document))) {
+        if (!object.is_object()) return Error{ErrorCode::kInvalid, file + ": a document is no object"};
+        objects.push_back(std::move(object));
+      }
+    }
+  }
+  if (objects.empty()) return Error{ErrorCode::kInvalid, "there is no object in the given files"};
+  return objects;
+}
+
+bool names_namespace(const Value& object) { return !object["metadata"]["namespace"].is_null(); }
+
+/// The namespace that is given, or the context's, for what names none. Which kinds have one, the server knows: a topic
+/// does not, and there only a namespace that is given is used.
+Result<void> add_namespaces(std::vector<Value>& objects, const AccessOptions& access, const ProduceOptions& options) {
+  if (std::ranges::all_of(objects, names_namespace)) return ok();
+  std::vector<Resource> resources;
+  std::string ns = options.ns;
+  if (options.journal.empty()) {
+    SHIPLOG_TRY(ns, access.namespace_or_default());
+    SHIPLOG_TRY(auto plane, access.connect());
+    SHIPLOG_TRY(resources, read_resources(plane));
+  }
+  if (ns.empty()) return ok();
+  for (Value& object : objects) add_namespace(object, ns, resources);
+  return ok();
+}
+
+std::vector<ManifestRequest> requests_of(std::vector<Value> objects, const ProduceOptions& options) {
   std::string prefix = options.id;
   if (prefix.empty()) {
     SystemRandom random;
     prefix = to_string(new_entry_id(random));
   }
   std::vector<ManifestRequest> requests;
-  for (const std::string& file : files) {
-    SHIPLOG_TRY(const std::string text, text_of(file));
-    auto documents = parse_yaml_stream(text);
-    if (!documents) return documents.error().context(file);
-    for (Value& object : documents.value()) {
-      if (!object.is_object()) return Error{ErrorCode::kInvalid, file + ": a document is no object"};
-      if (!options.ns.empty() && object["metadata"]["namespace"].is_null()) {
-        object.edit("metadata").set("namespace", options.ns);
-      }
-      const Value& metadata = object["metadata"];
-      const std::string ns = metadata["namespace"].str();
-      std::string label = object["kind"].str() + " " + (ns.empty() ? "" : ns + "/") + metadata["name"].str();
-      requests.push_back({prefix + "-" + std::to_string(requests.size() + 1), std::move(label), std::move(object)});
-    }
+  for (Value& object : objects) {
+    const Value& metadata = object["metadata"];
+    const std::string ns = metadata["namespace"].str();
+    std::string label = object["kind"].str() + " " + (ns.empty() ? "" : ns + "/") + metadata["name"].str();
+    requests.push_back({prefix + "-" + std::to_string(requests.size() + 1), std::move(label), std::move(object)});
   }
-  if (requests.empty()) return Error{ErrorCode::kInvalid, "there is no object in the given files"};
   return requests;
 }
 
@@ -251,8 +276,37 @@ Result<bool> produce_to_topic(const std::vector<ManifestRequest>& requests, cons
 
 }  // namespace
 
+std::vector<Value> listed_objects(Value document) {
+  constexpr std::string_view kList = "List";
+  const std::string kind = document["kind"].str();
+  if (!kind.ends_with(kList) || !document["items"].is_array()) return {std::move(document)};
+  std::vector<Value> objects;
+  for (Value object : document["items"].items()) {
+    // Items of a list of one kind, as ConfigMapList, need not name it.
+    if (kind != kList && object.is_object() && object["kind"].is_null()) {
+      object.set("apiVersion", document["apiVersion"]);
+      object.set("kind", kind.substr(0, kind.size() - kList.size()));
+    }
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+void add_namespace(Value& object, const std::string& ns, const std::vector<Resource>& resources) {
+  if (names_namespace(object)) return;
+  const std::string api_version = object["apiVersion"].str();
+  const std::string group =
+      api_version.substr(0, api_version.find('/') == std::string::npos ? 0 : api_version.find('/'));
+  const bool cluster_scoped = std::ranges::any_of(resources, [&](const Resource& resource) {
+    return resource.group == group && resource.kind == object["kind"].as_string() && !resource.namespaced;
+  });
+  if (!cluster_scoped) object.edit("metadata").set("namespace", ns);
+}
+
 Result<bool> produce(const AccessOptions& access, const ProduceOptions& options, const Output& to) {
-  SHIPLOG_TRY(const auto requests, read_manifests(options));
+  SHIPLOG_TRY(auto objects, read_objects(options));
+  SHIPLOG_TRY(add_namespaces(objects, access, options));
+  const auto requests = requests_of(std::move(objects), options);
   SHIPLOG_TRY(const bool done, options.journal.empty() ? produce_over_http(access, requests, options, to)
                                                        : produce_to_topic(requests, options, to));
   if (!options.wait)
