@@ -546,5 +546,6 @@ int main(int argc, char** argv) {
   ::umask(0077);  // whatever is written here is for this user alone
   // Not for people: the process that a control plane starts for scripts. Before anything else is set up.
   if (argc == 2 && std::string_view{argv[1]} == "interpret") return shiplog::sandbox::run_child();
+  shiplog::report_refused_resources();
   return shiplog::run({argv + 1, argv + argc});
 }

@@ -4,9 +4,15 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
+#include <new>
+#include <system_error>
 
+#include <boost/system/system_error.hpp>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -51,7 +57,36 @@ void release_free_memory() {
   if (free_bytes > kKept) MallocExtension_ReleaseToSystem(std::min(free_bytes - kKept, kAtOnce));
 }
 
+/// Why the exception was thrown, if it is about what the system refused. "": it is another one, which is a bug.
+std::string refused_by_system(const std::exception_ptr& uncaught) {
+  if (!uncaught) return "";
+  try {
+    std::rethrow_exception(uncaught);
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const std::system_error& error) {
+    return error.what();
+  } catch (const boost::system::system_error& error) {
+    return error.what();
+  } catch (...) {
+    return "";
+  }
+}
+
+[[noreturn]] void report_uncaught() {
+  const std::string reason = refused_by_system(std::current_exception());
+  if (reason.empty()) std::abort();
+  std::fprintf(
+      stderr,
+      "shiplogd: the system refuses this process a resource: %s: raise the limits of processes, open files and "
+      "memory (ulimit -u, -n and -v; pids.max and memory.max of a container)\n",
+      reason.c_str());
+  ::_exit(1);
+}
+
 }  // namespace
+
+void report_refused_resources() { std::set_terminate(report_uncaught); }
 
 void block_signals() {
   std::signal(SIGPIPE, SIG_IGN);

@@ -19,6 +19,9 @@ namespace shiplog {
 
 /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts, ignores SIGPIPE: call before any thread exists.
 void block_signals();
+/// From now on a thread, descriptor or memory that the system refuses ends the process with exit code 1 and a sentence.
+/// Libraries report it as an exception, on any thread; while other threads run, nothing can be undone in order.
+void report_refused_resources();
 /// Lets this process have as many files and connections open as it may: what shells grant is often 1024.
 void allow_open_files();
 /// Waits for SIGTERM or SIGINT; or for stop_process(). Gives free memory back to the system meanwhile.

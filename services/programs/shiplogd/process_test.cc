@@ -1,7 +1,12 @@
 #include "services/programs/shiplogd/process.h"
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <future>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +26,24 @@ TEST(StopDeadlineDeathTest, EndsAProcessThatDoesNotStop) {
 }
 
 TEST(StopDeadline, LeavesAProcessThatStopsInTimeAlone) { const StopDeadline deadline{Millis{600'000}}; }
+
+template <class Exception>
+void throw_on_a_thread(const Exception& exception) {
+  report_refused_resources();
+  std::thread{[&] { throw exception; }}.join();
+}
+
+TEST(RefusedResourcesDeathTest, EndTheProcessWithASentenceOnAnyThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::system_error refused{EAGAIN, std::generic_category()};
+  EXPECT_EXIT(throw_on_a_thread(refused), ::testing::ExitedWithCode(1),
+              "Resource temporarily unavailable: raise the limits of processes, open files and memory");
+}
+
+TEST(RefusedResourcesDeathTest, OtherExceptionsAreBugs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(throw_on_a_thread(std::logic_error{"of ours"}), ::testing::KilledBySignal(SIGABRT), "");
+}
 
 TEST(Stuck, ReportsHowLongTheLoopHasWorkedOnOneCallback) {
   ThreadLoop loop;
