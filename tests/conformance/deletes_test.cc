@@ -217,6 +217,15 @@ TEST(Deletes, DEL_10_the_default_deletes_dependents_except_for_two_kinds) {
   EXPECT_EQ(orphan.json["metadata"]["ownerReferences"].size(), 0u) << orphan;
 }
 
+TEST(Deletes, DEL_10_a_lease_waits_for_no_dependents) {
+  const std::string leases = in(own_namespace(), "leases", "coordination.k8s.io/v1");
+  for (const char* policy : {"Foreground", "Orphan"}) {
+    ASSERT_EQ(api().post(leases, json(R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"h"}})")).status, 201);
+    EXPECT_EQ(api().remove(leases + "/l?propagationPolicy=" + policy).status, 200);
+    EXPECT_TRUE(is_deleted(leases + "/l")) << policy;
+  }
+}
+
 TEST(Deletes, DEL_11_collections_are_deleted_object_by_object) {
   const std::string maps = in(own_namespace(), "configmaps");
   ASSERT_EQ(api().post(maps, config_map("a", "{}", R"({"l":"1"})")).status, 201);

@@ -257,6 +257,24 @@ TEST_F(CodecsTest, WebhooksSeeTheOptionsOfTheRequest_ADM_2) {
             R"({"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"})");
 }
 
+TEST_F(CodecsTest, WhatIsDeletedInTheEphemeraWaitsForNoDependents_DEL_10) {
+  const auto deletion_of = [&](const std::string& target, const std::string& finalizers) {
+    decoded("DELETE", target, "");
+    auto proposal = write_->value().propose(json(
+        R"({"metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":)" + finalizers + "}}"));
+    return write_->value().changes(proposal.value()).value().events;
+  };
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a";
+  for (const char* policy : {"?propagationPolicy=Foreground", "?orphanDependents=true"}) {
+    const auto events = deletion_of(lease + policy, R"(["foregroundDeletion"])");
+    ASSERT_EQ(events.size(), 2U) << policy;
+    EXPECT_EQ(std::get<ObjectUpdated>(events[0]).value["metadata"]["finalizers"].size(), 0U) << "of an older deletion";
+    EXPECT_EQ(std::get<DeletionRequested>(events[1]).propagation, "Background");
+  }
+  const auto events = deletion_of(std::string{kMaps} + "/a?propagationPolicy=Foreground", "[]");
+  EXPECT_EQ(std::get<DeletionRequested>(events.back()).propagation, "Foreground");
+}
+
 TEST_F(CodecsTest, DeleteOfACollectionDeletesEachObjectAsItWasListed) {
   const auto& write = decoded("DELETE", kMaps, "");
   ASSERT_TRUE(write);

@@ -90,6 +90,8 @@ Result<DeleteOptions> delete_options(const RequestContext& context, const std::s
     options.propagation = policy;
     options.chosen = true;
   }
+  // Nothing would process its dependents, and the finalizer would hold it for ever.
+  if (context.kind->ephemeral) options.propagation = "Background";
   return options;
 }
 
