@@ -8,6 +8,7 @@
 #include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
 #include "services/programs/shiplogctl/control_plane_report.h"
+#include "services/programs/shiplogctl/without_targets.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -93,8 +94,8 @@ class Search {
       if (placed) finding.reason = "its former placement stays: " + finding.reason;
       finding.time = scheduled["lastTransitionTime"];
       found_.push_back(std::move(finding));
-    } else if (!follows && !placed) {
-      Finding finding = about(binding, "unscheduled", "no cluster has been chosen yet");
+    } else if (const WithoutTargets without = without_targets(binding); !placed && !without.expected) {
+      Finding finding = about(binding, "unscheduled", without.reason);
       finding.time = binding["metadata"]["creationTimestamp"];
       found_.push_back(std::move(finding));
     }

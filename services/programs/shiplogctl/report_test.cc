@@ -115,6 +115,13 @@ TEST(CtlReport, WhyTellsWhatIsHiddenFromWhatIsNotRendered) {
       << text;
 }
 
+TEST(CtlReport, WhyNamesADependencyOfWhatIsOnNoCluster) {
+  const std::string text = why_text(json(R"({"object": {"type": "configmaps", "namespace": "default", "name": "c"},
+    "revision": 40, "requiredBy": [{"namespace": "default", "name": "web-deployment", "clusters": null}]})"));
+  EXPECT_NE(text.find("Dependency of default/web-deployment, so it follows it to no cluster\n"), std::string::npos)
+      << text;
+}
+
 TEST(CtlReport, AuditShowsRefusalsWithTheirReason) {
   const std::string text = audit_table(json(R"({"items": [
     {"offset": 3, "revision": 7, "time": "2024-05-01T12:00:00.1Z", "user": "bob", "service": "api", "verb": "create",

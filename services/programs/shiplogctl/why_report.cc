@@ -164,6 +164,7 @@ std::string why_text(const Value& why) {
   for (const Value& requirer : why["requiredBy"].items()) {
     std::string clusters;
     for (const Value& target : requirer["clusters"].items()) clusters += " " + target["name"].str();
+    if (clusters.empty()) clusters = " no cluster";
     text += "\nDependency of " + requirer["namespace"].str() + "/" + requirer["name"].str() + ", so it follows it to" +
             clusters + "\n";
   }

@@ -2,11 +2,11 @@
 
 #include <ostream>
 
-#include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
 #include "services/programs/shiplogctl/commands.h"
 #include "services/programs/shiplogctl/document.h"
 #include "services/programs/shiplogctl/table.h"
+#include "services/programs/shiplogctl/without_targets.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -23,8 +23,9 @@ Value workload(const Value& binding, const BindingTarget& target) {
                               {"cluster", target.cluster}});
   if (const Value& time = binding["status"]["lastScheduledTime"]; time.is_string()) item.set("since", time);
   if (target.cluster.empty()) {
-    item.set("note", "unscheduled");
-    item.set("message", condition_of(binding, "Scheduled")["message"]);
+    const WithoutTargets without = without_targets(binding);
+    item.set("note", without.note);
+    item.set("message", without.reason);
     return item;
   }
   if (const int64_t wanted = target.desired >= 0 ? target.desired : target.replicas; wanted >= 0) {

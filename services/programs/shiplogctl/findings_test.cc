@@ -1,0 +1,60 @@
+#include "services/programs/shiplogctl/findings.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/json.h"
+#include "services/programs/shiplogctl/workloads.h"
+
+namespace shiplog::ctl {
+namespace {
+
+/// A binding of the Deployment default/web.
+Value binding(const std::string& spec, const std::string& status) {
+  auto parsed = parse_json(R"({"metadata":{"name":"web-deployment","namespace":"default","generation":3},"spec":{
+      "resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"})" +
+                           spec + R"(},"status":{)" + status + "}}");
+  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << spec << status;
+  return parsed ? std::move(parsed).value() : Value{};
+}
+
+/// "STATE: REASON" of what was found, one a line.
+std::string findings(const Value& binding) {
+  FleetObjects fleet;
+  fleet.bindings = Value::array({binding});
+  std::string text;
+  for (const Finding& finding : findings_of(fleet)) text += finding.state + ": " + finding.reason + "\n";
+  return text;
+}
+
+std::string note(const Value& binding) { return workloads_of(Value::array({binding}), {})[0]["note"].str(); }
+
+const std::string kRequests = R"(,"replicaRequirements":{"resourceRequest":{"cpu":"100m"}})";
+const std::string kScheduled =
+    R"("schedulerObservedGeneration":3,"conditions":[{"type":"Scheduled","status":"True","message":"done"}])";
+
+TEST(Findings, AWorkloadWithoutReplicasNeedsNoCluster_S_46) {
+  const Value zero = binding(kRequests, kScheduled);
+  EXPECT_EQ(findings(zero), "");
+  EXPECT_EQ(note(zero), "scaled to zero");
+  const Value three = binding(R"(,"replicas":3)" + kRequests, kScheduled);
+  EXPECT_EQ(findings(three), "unscheduled: no cluster has been chosen yet\n");
+  EXPECT_EQ(note(three), "unscheduled");
+  // What carries no replicas is placed whole: without a cluster it is not placed.
+  EXPECT_EQ(findings(binding("", kScheduled)), "unscheduled: no cluster has been chosen yet\n");
+}
+
+TEST(Findings, ItNeedsTheSchedulerToHaveSeenThatItIsScaledToZero) {
+  std::string outdated = kScheduled;
+  outdated.replace(outdated.find(":3"), 2, ":2");
+  EXPECT_EQ(findings(binding(kRequests, outdated)), "unscheduled: no cluster has been chosen yet\n");
+  EXPECT_EQ(findings(binding(kRequests, "")), "unscheduled: no cluster has been chosen yet\n");
+}
+
+TEST(Findings, ADependencyOfWhatIsOnNoClusterIsNotUnscheduled_B_5) {
+  const Value dependency = binding(R"(,"requiredBy":[{"namespace":"default","name":"other-deployment"}])", "");
+  EXPECT_EQ(findings(dependency), "");
+  EXPECT_EQ(note(dependency), "required nowhere");
+}
+
+}  // namespace
+}  // namespace shiplog::ctl
