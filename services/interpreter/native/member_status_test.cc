@@ -42,6 +42,8 @@ const std::vector<WrongStatus> kWrong = {
     {"v1", "Service", "{loadBalancer: {ingress: [5]}}", "status.loadBalancer.ingress[0] is 5, not an object"},
     {"v1", "Service", "{loadBalancer: {ingress: [{ip: 1.1.1.1, ports: x}]}}",
      "status.loadBalancer.ingress[0].ports is \"x\", not a list"},
+    {"v1", "Service", "{loadBalancer: {ingress: [{ip: 1.1.1.1, ports: [{port: 80.0}]}]}}",
+     "status.loadBalancer.ingress[0].ports[0].port is 80.0, not a whole number of 32 bits"},
     {"networking.k8s.io/v1", "Ingress", "{loadBalancer: {ingress: [{ip: 7}]}}",
      "status.loadBalancer.ingress[0].ip is 7, not a string"},
     {"batch/v1", "Job", "{startTime: notatime}", "status.startTime is \"notatime\", not a time"},
