@@ -103,6 +103,9 @@ TEST_F(PastContexts, DiffAndBlameNameTheAuthorsOfChanges) {
   const std::string of_bob = fleet_.shiplogctl_ok({"diff", "--from", then_, "--user=bob"});
   EXPECT_EQ(of_bob.find("deployments/default/web"), std::string::npos) << of_bob;
   EXPECT_NE(of_bob.find("configmaps/default/settings"), std::string::npos) << of_bob;
+  const Ran mistyped = fleet_.shiplogctl({"diff", "deployment/no-such", "--from", then_});
+  EXPECT_EQ(mistyped.code, 1) << mistyped;
+  EXPECT_TRUE(mistyped.says("not found")) << mistyped;
   const Ran backwards = fleet_.shiplogctl({"diff", "--from", "1h", "--to", "2h"});
   EXPECT_EQ(backwards.code, 1) << backwards;
   const Ran denied = fleet_.shiplogctl({"--as=eve", "diff", "--from", then_});

@@ -181,6 +181,13 @@ Result<void> diff(ServerConnection& plane, const DiffOptions& options, const Out
   set_if(query, "user", options.user);
   query.emplace_back("limit", std::to_string(options.limit));
   SHIPLOG_TRY(const Value answer, plane.get("/shiplog/v1/diff", query));
+  if (answer["items"].size() == 0 && !options.object.name.empty()) {
+    // A mistyped name must not look like an object that did not change.
+    const auto past = plane.get(
+        "/shiplog/v1/history",
+        {{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}, {"limit", "1"}});
+    if (!past && past.error().code == ErrorCode::kNotFound) return past.error();
+  }
   if (print_document(answer, options.output, to.out)) return ok();
   if (answer["items"].size() == 0) {
     to.err << "nothing differs between revision " << answer["from"].as_int() << " and revision "

@@ -92,8 +92,8 @@ int Program::run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return written(app_->exit(error, out_, err_));
     const std::string unknown = unknown_word(*app_, std::vector<std::string>(argv + 1, argv + argc));
-    err_ << "error: " << (unknown.empty() ? std::string{error.what()} : unknown) << "\nRun `" << app_->get_name()
-         << " --help` for usage." << std::endl;
+    err_ << "error: " << (unknown.empty() ? readable_option_error(error.what()) : unknown) << "\nRun `"
+         << app_->get_name() << " --help` for usage." << std::endl;
     return 2;
   }
   const auto done = command_();

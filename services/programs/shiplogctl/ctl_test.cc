@@ -104,6 +104,18 @@ TEST(Ctl, WrongUsageExitsWith2AndRefersToHelp) {
   }
 }
 
+TEST(Ctl, ANumberOutOfRangeIsReportedWithoutTheRange) {
+  const CommandRun negative = run({"shiplogctl", "history", "cm/a", "--limit=-1"}, with(make_memory_journal()));
+  EXPECT_EQ(negative.err.find("error: --limit: -1 is negative\n"), 0U) << negative.err;
+  const CommandRun zero = run({"shiplogctl", "get", "pods", "--cluster-timeout=0"}, with(make_memory_journal()));
+  EXPECT_EQ(zero.err.find("error: --cluster-timeout: 0 is not above zero\n"), 0U) << zero.err;
+}
+
+TEST(Ctl, UnregisterSaysThatItNeedsTheKubeconfigOfTheMember) {
+  const CommandRun help = run({"shiplogctl", "unregister", "--help"}, with(make_memory_journal()));
+  EXPECT_NE(help.out.find("Kubeconfig of the member; required"), std::string::npos) << help.out;
+}
+
 TEST(Ctl, HelpNamesEveryCommandAndTheProgramName) {
   const CommandRun ran = run({"/usr/bin/kubectl-shiplog", "--help"}, with(make_memory_journal()));
   EXPECT_EQ(ran.code, 0);

@@ -127,6 +127,10 @@ TEST(KubectlWords, OursAreTakenOutAndTheOthersPassedOn) {
             (Words{"kubectl", "exec", "--server=https://h/p", "web", "-it", "--", "sh", "-C", "m2", "--as", "x"}));
   EXPECT_EQ(kubectl({"describe", "pod", "-s", "members", "-Cm1", "--karmada-context", "c"}, ""),
             (Words{"kubectl", "describe", "--context=c", "pod"}));
+  EXPECT_EQ(kubectl({"logs", "-fC", "m1", "-pnshop", "web"}),
+            (Words{"kubectl", "logs", "--namespace=shop", "--server=https://h/p", "-f", "-p", "web"}));
+  EXPECT_EQ(read_kubectl_command({"exec", "web", "-itC=m1"}).value()->clusters, Words{"m1"});
+  EXPECT_EQ(kubectl({"delete", "-fC", "-Rf", "n"}, ""), (Words{"kubectl", "delete", "-fC", "-Rf", "n"}));
   EXPECT_EQ(kubectl({"--as=ada", "--as-group", "g", "explain", "pp"}, ""),
             (Words{"kubectl", "explain", "--as=ada", "--as-group=g", "pp"}));
 }

@@ -1,6 +1,7 @@
 #include "services/programs/shiplogctl/kubectl_words.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace shiplog::ctl {
 namespace {
@@ -26,6 +27,23 @@ constexpr ReadOption kOptions[] = {
     {"--operation-scope", 's', false},
     {"--all-clusters", 0, false, false},
 };
+
+/// The short options of kubectl's commands that have no value, and can stand before another in one word: "-it", "-fC".
+std::string_view short_flags(const std::string& command) {
+  if (command == "logs") return "fp";
+  if (command == "exec" || command == "attach") return "itq";
+  return command == "delete" ? "AiR" : "AR";
+}
+
+/// "-fC" as "-f", "-C": flags before one of our options become a word of their own.
+std::vector<std::string> without_groups(const std::string& command, const std::string& word) {
+  if (!word.starts_with('-') || word.starts_with("--")) return {word};
+  size_t at = 1;
+  while (at < word.size() && short_flags(command).find(word[at]) != std::string_view::npos) ++at;
+  const auto ours = [&](const ReadOption& option) { return option.short_name != 0 && option.short_name == word[at]; };
+  if (at == 1 || at == word.size() || std::ranges::none_of(kOptions, ours)) return {word};
+  return {word.substr(0, at), "-" + word.substr(at)};
+}
 
 const ReadOption* option_called(const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
@@ -106,7 +124,9 @@ const std::vector<KubectlCommandName>& kubectl_commands() {
 Result<std::optional<KubectlCommand>> read_kubectl_command(const std::vector<std::string>& words) {
   KubectlCommand command;
   for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
+    const auto parts = without_groups(command.name, words[i]);
+    if (parts.size() > 1) command.words.push_back(parts.front());
+    const std::string& word = parts.back();
     if (word == "--" && !command.name.empty()) {
       command.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       break;

@@ -37,7 +37,9 @@ struct FirstList {
 /// Prints the rows of all clusters, one at a time. Threads: any.
 class WatchPrinter {
  public:
-  WatchPrinter(const GetObjectsOptions& options, const Output& to) : options_{options}, to_{to}, table_{TableForm{}} {}
+  /// `several`: objects come from more than one cluster.
+  WatchPrinter(const GetObjectsOptions& options, bool several, const Output& to)
+      : options_{options}, several_{several}, to_{to}, table_{TableForm{}} {}
 
   Result<void> prepare() {
     if (!ObjectPrinter::prints_objects(options_.output)) return ok();
@@ -91,7 +93,7 @@ class WatchPrinter {
   }
 
   void print_object(const WatchedCluster& from, const Value& object, const std::string& event) {
-    const std::string cluster = from.server->is_plane ? "" : from.server->cluster;
+    const std::string cluster = from.server->is_plane || !several_ ? "" : from.server->cluster;
     Value shown = shown_object(object, from.resource, options_.managed_fields, cluster);
     if (options_.event_types) shown = Value::object({{"type", event}, {"object", std::move(shown)}});
     if (const auto printed = printer_->print_next(shown, to_.out); !printed) {
@@ -113,6 +115,7 @@ class WatchPrinter {
   }
 
   const GetObjectsOptions& options_;
+  const bool several_;
   const Output& to_;
   std::optional<ObjectPrinter> printer_;
   std::mutex mutex_;
@@ -263,7 +266,7 @@ Result<void> check_watched(const WantedObjects& want, const Resource& resource, 
 
 Result<bool> watch_objects(std::vector<FleetServer>& servers, const WantedObjects& wanted,
                            const GetObjectsOptions& options, const Output& to) {
-  WatchPrinter printer{options, to};
+  WatchPrinter printer{options, servers.size() > 1, to};
   SHIPLOG_TRY(printer.prepare());
   std::vector<WatchedCluster> clusters(servers.size());
   std::vector<ClusterWatch> watches;
