@@ -98,7 +98,9 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
   /// the last one is.
   static void add(std::vector<RoleLeadership>& roles, const SeenLease& lease) {
     const std::string_view role = role_of_lease(lease.lease);
-    if (roles.empty() || roles.back().role != role) roles.push_back({std::string{role}, lease.led, lease.since, {}});
+    if (roles.empty() || roles.back().role != role) {
+      roles.push_back({std::string{role}, lease.led, lease.expected, lease.since, {}});
+    }
     RoleLeadership& sum = roles.back();
     if (sum.led == lease.led) {
       sum.since = lease.led ? std::max(sum.since, lease.since) : std::min(sum.since, lease.since);

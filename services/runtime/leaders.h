@@ -15,6 +15,7 @@ namespace shiplog {
 struct RoleLeadership {
   std::string role;
   bool led = false;
+  bool expected = false;              ///< the fleet cannot do without a leader of it
   UtcMillis since = {};               ///< when this process saw it begin to be so; at the earliest its own start
   std::vector<int> unled_slots = {};  ///< of a divided role that is not led
 };

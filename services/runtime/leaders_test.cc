@@ -99,6 +99,17 @@ TEST(Leaders, AnExpectedRoleThatLosesItsLeaderIsMissingAfterATakeover) {
   EXPECT_EQ(leaders.missing(), "");
 }
 
+TEST(Leaders, ReportWhichRolesAreExpectedToBeLed) {
+  ManualExecutor executor;
+  KnownElection election;
+  Leaders leaders{{&election, &executor, {"scheduler", "binder"}, kSchedulerIsExpected}};
+  leaders.start();
+  executor.run(Millis{2500});
+  ASSERT_EQ(leaders.now().size(), 2U);
+  EXPECT_TRUE(leaders.now()[0].expected);
+  EXPECT_FALSE(leaders.now()[1].expected);
+}
+
 TEST(Leaders, RolesThatNoFleetNeedsAreNotMissing) {
   ManualExecutor executor;
   KnownElection election;

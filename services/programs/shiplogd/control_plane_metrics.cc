@@ -6,6 +6,7 @@
 #include "services/adapters/vault/vault.h"
 #include "services/programs/shiplogd/quarantine.h"
 #include "services/roles/recorder/recorder.h"
+#include "services/runtime/leaders.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/thread_loop.h"
 
@@ -62,6 +63,14 @@ void copy_recorder(const Recorder& recorder) {
   filtered.with({}).set_total(recorder.filtered());
 }
 
+/// Also of roles that no process has any more: their own series have ended with it.
+void copy_leaders(const Leaders& leaders) {
+  static const GaugeFamily led{"shiplog_role_led", "Whether some process of the fleet leads for the role.", {"role"}};
+  for (const RoleLeadership& role : leaders.now()) {
+    if (role.expected) led.with({role.role}).set(role.led ? 1 : 0);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<metrics::ScrapeHook> export_control_plane_metrics(const ControlPlaneSources& sources) {
@@ -74,6 +83,7 @@ std::unique_ptr<metrics::ScrapeHook> export_control_plane_metrics(const ControlP
     copy_interpreter(sources.quarantine, sources.scripts);
     copy_recorder(sources.recorder);
     excesses.with({}).set_total(sources.members.excesses());
+    if (sources.leaders != nullptr) copy_leaders(*sources.leaders);
     if (sources.vault != nullptr) set(lost, sources.vault->lost());
   });
 }

@@ -7,6 +7,7 @@
 namespace shiplog {
 
 class HttpsMembers;
+class Leaders;
 class Quarantine;
 class Recorder;
 class Replica;
@@ -22,7 +23,8 @@ struct ControlPlaneSources {
   const ScriptResolver& scripts;
   const HttpsMembers& members;
   const Recorder& recorder;
-  const Vault* vault;  ///< may be nullptr
+  const Vault* vault;                ///< may be nullptr
+  const Leaders* leaders = nullptr;  ///< of the whole fleet; nullptr: another process exports them
 };
 
 std::unique_ptr<metrics::ScrapeHook> export_control_plane_metrics(const ControlPlaneSources& sources);

@@ -104,7 +104,8 @@ class ControlPlane {
                                              .scripts = *scripts_,
                                              .members = *members_,
                                              .recorder = *recorder_,
-                                             .vault = vault_.get()});
+                                             .vault = vault_.get(),
+                                             .leaders = serves_api() ? leaders_.get() : nullptr});
     SHIPLOG_TRY(record_->start([this](const State& state) { load(state); }, stop_after_failure));
     SHIPLOG_TRY(ephemera_->start([this](const State& state) { api_wiring_.load_ephemera(state); }, stop_after_failure));
     start_scrub(address);
