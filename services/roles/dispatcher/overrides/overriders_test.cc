@@ -230,6 +230,9 @@ TEST(FieldOverrider, RefusesToRoundAnIntegerOfYaml_B_20) {
       text_after("id: 9223372036854775807\nr: 1.5\nt: \"18446744073709551615\"\nx: 1\n", "yaml", kReplaceX);
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made.value(), Value{"id: 9223372036854775807\nr: 1.5\nt: \"18446744073709551615\"\nx: 4\n"});
+  const auto itself = text_after("x: 18446744073709551615\n", "yaml", kReplaceX);
+  ASSERT_TRUE(itself) << itself.error().message;
+  EXPECT_EQ(itself.value(), Value{"x: 4\n"});
 }
 
 TEST(FieldOverrider, FailsAsAWhole_B_20) {

@@ -118,12 +118,13 @@ Result<std::string> patched_json(const std::string& text, const Value& patch) {
 
 Result<std::string> patched_yaml(const std::string& text, const Value& patch) {
   SHIPLOG_TRY(const Value document, parse_yaml(text));
-  if (const std::string place = place_of_rounded(document); !place.empty()) {
+  SHIPLOG_TRY(const Value patched, apply_json_patch(document, patch));
+  // What the patch replaces or removes does not matter.
+  if (const std::string place = place_of_rounded(patched); !place.empty()) {
     return Error{ErrorCode::kInvalid, "the number at " + printable(place, 253) +
                                           " is larger than 9223372036854775807 and would be rounded: write it in "
                                           "quotes, or override the whole text with plaintext"};
   }
-  SHIPLOG_TRY(const Value patched, apply_json_patch(document, patch));
   return to_yaml(patched);
 }
 
