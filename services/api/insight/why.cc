@@ -17,6 +17,7 @@
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/object.h"
+#include "events/state/other_scheduler.h"
 #include "events/state/propagation_skips.h"
 #include "events/state/work.h"
 #include "projections/decisions/decision_query.h"
@@ -352,6 +353,8 @@ class WhyBuilder {
     if (scheduled["status"].as_string() == "False") {
       note("scheduling fails since " + scheduled["lastTransitionTime"].str() + " (" + scheduled["reason"].str() +
            "): " + scheduled["message"].str());
+    } else if (std::string other = other_scheduler_text(binding_); claimed() && !other.empty()) {
+      note(std::move(other));
     } else if (claimed() && scheduled.is_null() && answer["requiredBy"].is_null()) {
       note("it has not been scheduled yet");
     } else if (claimed() && !scheduled.is_null() &&

@@ -267,6 +267,21 @@ TEST_F(InsightWhyTest, DecisionsAboutAnEarlierBindingOfTheSameNameDoNotExplainIt
   EXPECT_EQ(must(ask(kTemplate, "", with_p_))["policy"]["summary"].str(), "web is selected by p");
 }
 
+TEST_F(InsightWhyTest, ABindingForAnotherSchedulerIsNotOneThatWaits_S_1) {
+  fleet.remove(kBinding);
+  uid_ = "second";
+  scheduler_ = "other";
+  bind("web is selected by q", "won by priority");
+  const Value waiting = must(ask(kTemplate));
+  ASSERT_EQ(waiting["notes"].size(), 1U) << to_json(waiting["notes"]);
+  EXPECT_EQ(waiting["notes"][0].str(),
+            "it is for the scheduler \"other\" (spec.schedulerName): this control plane places only what is for "
+            "default-scheduler");
+  set_clusters("other");
+  const Value placed = must(ask(kTemplate));
+  EXPECT_EQ(placed["notes"], waiting["notes"]);
+}
+
 TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {
   const ObjectKey shop{type::kNamespace, "", "shop"};
   Value space = with(shop, {{"kind", "Namespace"}});

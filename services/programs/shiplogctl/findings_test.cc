@@ -56,5 +56,21 @@ TEST(Findings, ADependencyOfWhatIsOnNoClusterIsNotUnscheduled_B_5) {
   EXPECT_EQ(note(dependency), "required nowhere");
 }
 
+TEST(Findings, ABindingForAnotherSchedulerIsReportedWithIt_S_1) {
+  const Value other = binding(R"(,"replicas":3,"schedulerName":"other")" + kRequests, "");
+  const std::string reason =
+      "it is for the scheduler \"other\" (spec.schedulerName): this control plane places only what is for "
+      "default-scheduler";
+  EXPECT_EQ(findings(other), "unscheduled: " + reason + "\n");
+  EXPECT_EQ(note(other), "unscheduled");
+  EXPECT_EQ(workloads_of(Value::array({other}), {})[0]["message"].str(), reason);
+  EXPECT_EQ(findings(binding(R"(,"replicas":3,"schedulerName":"default-scheduler")" + kRequests, "")),
+            "unscheduled: no cluster has been chosen yet\n");
+  const Value placed =
+      binding(R"(,"replicas":3,"schedulerName":"other","clusters":[{"name":"m3","replicas":3}])" + kRequests,
+              R"("aggregatedStatus":[{"clusterName":"m3","applied":true,"health":"Healthy"}])");
+  EXPECT_EQ(findings(placed), "");
+}
+
 }  // namespace
 }  // namespace shiplog::ctl

@@ -1,6 +1,7 @@
 #include "services/programs/shiplogctl/without_targets.h"
 
 #include "events/state/condition.h"
+#include "events/state/other_scheduler.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -22,7 +23,8 @@ WithoutTargets without_targets(const Value& binding) {
   if (scaled_to_zero(binding)) return {true, "scaled to zero", "without replicas it is on no cluster"};
   const Value& scheduled = condition_of(binding, "Scheduled");
   if (scheduled["status"].as_string() == "False") return {false, "unscheduled", scheduled["message"].str()};
-  return {false, "unscheduled", "no cluster has been chosen yet"};
+  std::string other = other_scheduler_text(binding);
+  return {false, "unscheduled", other.empty() ? "no cluster has been chosen yet" : std::move(other)};
 }
 
 }  // namespace shiplog::ctl
