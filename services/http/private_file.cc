@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 #include <vector>
 
@@ -11,6 +12,8 @@
 
 namespace shiplog {
 namespace {
+
+constexpr mode_t kPermissions = 0777;
 
 Error io_error(const std::string& doing, const std::string& path, int code) {
   const ErrorCode kind = code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
@@ -28,9 +31,19 @@ Result<void> write_all(int fd, std::string_view bytes, const std::string& path) 
   return ok();
 }
 
-}  // namespace
+/// Gives a new file, which is private, what the old one had. A group that cannot be kept gets no rights: another one
+/// must not read what the old one did.
+Result<void> become_like(int fd, const struct stat& old, const std::string& path) {
+  mode_t mode = old.st_mode & kPermissions;
+  if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    mode &= ~static_cast<mode_t>(S_IRWXG);
+  }
+  if (::fchmod(fd, mode) != 0) return io_error("cannot set the mode of", path, errno);
+  return ok();
+}
 
-Result<void> write_private_file(const std::string& path, std::string_view bytes) {
+/// `old`: whose mode and owner the file gets; null: it is private.
+Result<void> write_fresh(const std::string& path, std::string_view bytes, const struct stat* old) {
   const std::string pattern = path + ".XXXXXX";
   std::vector<char> fresh{pattern.begin(), pattern.end()};
   fresh.push_back('\0');
@@ -40,7 +53,8 @@ Result<void> write_private_file(const std::string& path, std::string_view bytes)
     error.code = ErrorCode::kIo;
     return error;
   }
-  auto written = write_all(fd, bytes, path);
+  auto written = old == nullptr ? ok() : become_like(fd, *old, path);
+  if (written) written = write_all(fd, bytes, path);
   ::close(fd);
   if (written && ::rename(fresh.data(), path.c_str()) != 0) written = io_error("cannot replace", path, errno);
   if (!written) {
@@ -50,6 +64,20 @@ Result<void> write_private_file(const std::string& path, std::string_view bytes)
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   return sync_folder(folder);
+}
+
+}  // namespace
+
+Result<void> write_private_file(const std::string& path, std::string_view bytes) {
+  return write_fresh(path, bytes, nullptr);
+}
+
+Result<void> replace_file(const std::string& path, std::string_view bytes) {
+  std::error_code failed;
+  const std::string target = std::filesystem::canonical(path, failed).string();
+  struct stat old {};
+  if (failed || ::stat(target.c_str(), &old) != 0) return write_fresh(path, bytes, nullptr);
+  return write_fresh(target, bytes, &old);
 }
 
 Result<void> sync_folder(const std::string& folder) {

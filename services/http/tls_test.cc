@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "services/http/private_file.h"
 #include "tests/support/test_directory.h"
@@ -96,6 +97,34 @@ TEST_F(TlsFiles, AuthorityThatDoesNotBelongToItsKeyIsNotReplaced) {
   std::ofstream{folder + "/ca.crt"} << "rubbish";
   EXPECT_THAT(load_or_create_authority(folder + "/ca", "ca", kNow).error().message,
               HasSubstr("holds no PEM certificate"));
+}
+
+TEST_F(TlsFiles, AReplacedFileKeepsItsLinkModeAndOwner) {
+  const std::string path = folder + "/config";
+  const std::string link = folder + "/link";
+  std::ofstream{path} << "one";
+  ::chmod(path.c_str(), 0640);
+  const bool may_give_away = ::chown(path.c_str(), 65534, 65534) == 0;
+  std::filesystem::create_symlink("config", link);
+  ASSERT_TRUE(replace_file(link, "two"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_file(path).value(), "two");
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0640U);
+  if (may_give_away) {
+    EXPECT_EQ(status.st_uid, 65534U);
+    EXPECT_EQ(status.st_gid, 65534U);
+  }
+}
+
+TEST_F(TlsFiles, AReplacedFileThatDoesNotExistIsPrivate) {
+  const std::string path = folder + "/config";
+  ASSERT_TRUE(replace_file(path, "one"));
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_EQ(replace_file(folder + "/no/folder", "x").error().code, ErrorCode::kIo);
 }
 
 TEST_F(TlsFiles, ServerCertificateIsRenewedWhenNamesAuthorityOrTimeRequireIt) {

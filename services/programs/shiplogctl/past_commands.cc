@@ -7,24 +7,12 @@
 #include "events/base/yaml.h"
 #include "services/http/private_file.h"
 #include "services/programs/shiplogctl/credential_plugin.h"
+#include "services/programs/shiplogctl/kubeconfig_files.h"
 #include "services/programs/shiplogctl/past_context.h"
 #include "services/programs/shiplogctl/program.h"
 
 namespace shiplog::ctl {
 namespace {
-
-Result<std::vector<KubeconfigFile>> read_files(const std::string& flag) {
-  std::vector<KubeconfigFile> files;
-  for (const std::string& path : kubeconfig_paths(flag, std::getenv("KUBECONFIG"), std::getenv("HOME"))) {
-    auto text = read_file(path);
-    if (!text && text.error().code == ErrorCode::kNotFound) continue;
-    if (!text) return text.error();
-    auto content = parse_yaml(text.value());
-    if (!content) return content.error().context(path);
-    files.push_back({path, std::move(content).value()});
-  }
-  return files;
-}
 
 /// The context's name without the moment of an earlier run.
 std::string present_name(const std::string& context) { return context.substr(0, context.rfind('@')); }
@@ -50,7 +38,8 @@ void Program::add_at_command() {
     SHIPLOG_TRY(const auto resolved, access_.resolve());
     const std::string prefix = "/at/" + moment + (at_.speed.empty() ? "" : ",speed=" + at_.speed);
     SHIPLOG_TRY(check(resolved, prefix, access_.as));
-    SHIPLOG_TRY(const auto files, read_files(access_.kubeconfig));
+    SHIPLOG_TRY(const auto files, read_kubeconfig_files(kubeconfig_paths(access_.kubeconfig, std::getenv("KUBECONFIG"),
+                                                                         std::getenv("HOME"))));
     PastContext past{at_.name, resolved.name, prefix};
     if (past.name.empty()) {
       past.name =
@@ -59,7 +48,7 @@ void Program::add_at_command() {
       std::ranges::replace(past.name, ' ', '-');
     }
     SHIPLOG_TRY(const KubeconfigFile changed, with_past_context(files, past));
-    SHIPLOG_TRY(write_private_file(changed.path, to_yaml(changed.content)));
+    SHIPLOG_TRY(replace_file(changed.path, to_yaml(changed.content)));
     to_.out << "context \"" << past.name << "\" reads the fleet as of "
             << (moment.starts_with('r') ? "revision " + moment.substr(1) : moment) << " (written to " << changed.path
             << ")\n"

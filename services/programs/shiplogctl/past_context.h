@@ -17,7 +17,7 @@ namespace shiplog::ctl {
 Result<std::string> moment_of(std::string_view text, UtcMillis now);
 
 struct KubeconfigFile {
-  std::string path;
+  std::string path;  ///< absolute
   Value content;
 };
 
