@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "events/base/json.h"
 #include "services/interpreter/native/native.h"
 #include "tests/support/interpreting.h"
 
@@ -42,8 +43,6 @@ const std::vector<WrongStatus> kWrong = {
     {"v1", "Service", "{loadBalancer: {ingress: [5]}}", "status.loadBalancer.ingress[0] is 5, not an object"},
     {"v1", "Service", "{loadBalancer: {ingress: [{ip: 1.1.1.1, ports: x}]}}",
      "status.loadBalancer.ingress[0].ports is \"x\", not a list"},
-    {"v1", "Service", "{loadBalancer: {ingress: [{ip: 1.1.1.1, ports: [{port: 80.0}]}]}}",
-     "status.loadBalancer.ingress[0].ports[0].port is 80.0, not a whole number of 32 bits"},
     {"networking.k8s.io/v1", "Ingress", "{loadBalancer: {ingress: [{ip: 7}]}}",
      "status.loadBalancer.ingress[0].ip is 7, not a string"},
     {"batch/v1", "Job", "{startTime: notatime}", "status.startTime is \"notatime\", not a time"},
@@ -99,6 +98,21 @@ TEST(InterpreterMemberStatus, FieldsMayBeMissingNullOrUnknown) {
       "batch/v1/Job", yaml("{conditions: [{type: Complete, status: 'True', lastProbeTime: null, weight: 5}]}")));
   EXPECT_TRUE(native::check_member_status("v1/Pod", yaml("{containerStatuses: [{state: {running: {x: []}}}]}")));
   EXPECT_TRUE(native::check_member_status("example.com/v1/Thing", yaml("[1]"))) << "its types are not known";
+}
+
+TEST(InterpreterMemberStatus, ANumberThatIsCopiedIsWrittenAsAnInteger) {
+  const auto checked = [](const char* port) {
+    return native::check_member_status(
+        "v1/Service",
+        parse_json(R"({"loadBalancer":{"ingress":[{"ip":"1.1.1.1","ports":[{"port":)" + std::string{port} + "}]}]}}")
+            .value());
+  };
+  EXPECT_TRUE(checked("80"));
+  ASSERT_FALSE(checked("80.0"));
+  EXPECT_EQ(checked("80.0").error().message,
+            "status.loadBalancer.ingress[0].ports[0].port is 80.0, not a whole number of 32 bits");
+  EXPECT_TRUE(native::check_member_status("apps/v1/Deployment", parse_json(R"({"replicas":2.0})").value()))
+      << "it is summed up";
 }
 
 TEST(InterpreterMemberStatus, WhatIsNotReadIsNotChecked_T_18) {
