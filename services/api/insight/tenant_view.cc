@@ -105,7 +105,7 @@ Value shown_placement(const Value& placement, bool has_binding) {
     shown.set("summary", "it could not be placed");
     return shown;
   }
-  std::string summary = "it was placed";
+  std::string summary = placement["changed"].is_null() ? "it was placed" : "its clusters were changed since: it is";
   if (has_binding) {
     copy(placement, {"targets"}, shown);
     std::string clusters;

@@ -106,6 +106,14 @@ TEST(TenantView, WhyIsLimitedToTheTenantsOwnBindingAndItsClusters) {
   EXPECT_EQ(least.find("secret"), std::string::npos) << least;
 }
 
+TEST(TenantView, ClustersThatAUserWroteAreNotThoseOfThePlacement) {
+  Value answer = json(kWhy);
+  answer.edit("placement").set("changed", json(R"({"revision":8,"user":"secret-admin"})"));
+  const Value shown = tenant_why(answer, binding(), tenant());
+  EXPECT_EQ(shown["placement"]["summary"].str(), "its clusters were changed since: it is on member1:2");
+  EXPECT_EQ(to_json(shown).find("secret"), std::string::npos);
+}
+
 TEST(TenantView, WhyShowsVerdictsToThoseWhoMayGetPolicyAndCluster) {
   const InsightReader reader{false, [](const ObjectKey& object) { return object.name != "secret-cluster"; }};
   const Value shown = tenant_why(json(kWhy), binding(), reader);

@@ -22,10 +22,12 @@
 #include "events/state/work.h"
 #include "projections/decisions/decision_query.h"
 #include "projections/objects/object_query.h"
+#include "services/api/insight/attribution.h"
 #include "services/api/insight/current_status.h"
 #include "services/api/insight/placement_inputs.h"
 #include "services/api/insight/policy_objections.h"
 #include "services/api/insight/render.h"
+#include "services/api/insight/targets_changed.h"
 #include "services/interpreter/levels.h"
 #include "services/interpreter/webhooks.h"
 
@@ -70,6 +72,7 @@ class WhyBuilder {
     SHIPLOG_TRY(leave_out_predecessors(rows));
     SHIPLOG_TRY(policy(rows, answer));
     SHIPLOG_TRY(placement(rows, answer));
+    SHIPLOG_TRY(changed_targets(rows, answer));
     about_binding(answer);
     SHIPLOG_TRY(interpreters(answer));
     SHIPLOG_TRY(evictions(rows, answer));
@@ -298,6 +301,29 @@ class WhyBuilder {
                                                    : to_json_value(now->second));
     }
     answer.set("clusters", std::move(lines));
+    return ok();
+  }
+
+  /// Users and other schedulers may write spec.clusters, and the scheduler leaves it so while the replicas are as many
+  /// as they should be (S-14, S-52); evictions take clusters out of it.
+  Result<void> changed_targets(const std::vector<DecisionRow>& rows, Value& answer) const {
+    const auto placed = std::ranges::find(rows, "PlacementDecided", &DecisionRow::kind);
+    const auto since = placed == rows.end() ? std::nullopt : std::optional{placed->revision};
+    SHIPLOG_TRY(const auto changed, targets_changed(view_, binding_key_, binding_, since, question_.at));
+    if (!changed) return ok();
+    const bool request = is_request(changed->entry);
+    const std::string author =
+        request ? changed->entry.actor.user + " wrote them" : "the role " + changed->entry.actor.service + " left them";
+    const std::string time = rfc3339_millis(changed->entry.time);
+    answer.edit("notes").push_back("its clusters are " + targets_text(binding_["spec"]["clusters"]) + ", as " + author +
+                                   " at revision " + std::to_string(changed->revision.value) + ", " + time +
+                                   (since ? ", and not as they were placed last" : ""));
+    if (answer["placement"].is_null()) return ok();
+    answer.edit("placement")
+        .set("changed", Value::object({{"revision", changed->revision.value},
+                                       {"time", time},
+                                       {"user", changed->entry.actor.user},
+                                       {"service", changed->entry.actor.service}}));
     return ok();
   }
 

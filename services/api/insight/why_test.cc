@@ -267,6 +267,24 @@ TEST_F(InsightWhyTest, DecisionsAboutAnEarlierBindingOfTheSameNameDoNotExplainIt
   EXPECT_EQ(must(ask(kTemplate, "", with_p_))["policy"]["summary"].str(), "web is selected by p");
 }
 
+TEST_F(InsightWhyTest, ClustersThatAUserWroteAreReportedWithTheirAuthor) {  // S-14, S-52
+  EXPECT_TRUE(must(ask(kTemplate))["placement"]["changed"].is_null());
+  const Revision placed = fleet.revision();
+  set_clusters("jane");
+  const Revision written = fleet.revision();
+  decide("dispatcher", {WorksSynced{kBinding, true, "SyncWorkSucceed", "a change of something else", {}}});
+  const Value answer = must(ask(kTemplate));
+  const Value& changed = answer["placement"]["changed"];
+  EXPECT_EQ(changed["revision"].as_int(), static_cast<int64_t>(written.value));
+  EXPECT_EQ(changed["user"].str(), "jane");
+  const std::string note = answer["notes"][0].str();
+  EXPECT_EQ(note.find("its clusters are m2:4, as jane wrote them at revision " + std::to_string(written.value) + ", "),
+            0U)
+      << note;
+  EXPECT_NE(note.find("not as they were placed last"), std::string::npos) << note;
+  EXPECT_TRUE(must(ask(kTemplate, "", placed))["placement"]["changed"].is_null());
+}
+
 TEST_F(InsightWhyTest, ABindingForAnotherSchedulerIsNotOneThatWaits_S_1) {
   fleet.remove(kBinding);
   uid_ = "second";
@@ -279,7 +297,10 @@ TEST_F(InsightWhyTest, ABindingForAnotherSchedulerIsNotOneThatWaits_S_1) {
             "default-scheduler");
   set_clusters("other");
   const Value placed = must(ask(kTemplate));
-  EXPECT_EQ(placed["notes"], waiting["notes"]);
+  ASSERT_EQ(placed["notes"].size(), 2U) << to_json(placed["notes"]);
+  EXPECT_EQ(placed["notes"][0].str().find("its clusters are m2:4, as other wrote them at revision "), 0U)
+      << placed["notes"][0].str();
+  EXPECT_EQ(placed["notes"][1], waiting["notes"][0]);
 }
 
 TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {

@@ -115,6 +115,14 @@ TEST(CtlReport, WhyTellsWhatIsHiddenFromWhatIsNotRendered) {
       << text;
 }
 
+TEST(CtlReport, WhyReportsThatTheClustersAreNotThoseOfTheLastPlacement) {
+  const std::string text =
+      why_text(json(R"({"object": {"type": "deployments.apps", "namespace": "default", "name": "web"},
+    "revision": 40, "placement": {"summary": "placed on m1:2", "made": {"revision": 31, "time": "T4"},
+    "changed": {"revision": 35, "time": "T5", "user": "jane"}}})"));
+  EXPECT_NE(text.find("\nLast placement (no longer in force): placed on m1:2\n"), std::string::npos) << text;
+}
+
 TEST(CtlReport, WhyNamesADependencyOfWhatIsOnNoCluster) {
   const std::string text = why_text(json(R"({"object": {"type": "configmaps", "namespace": "default", "name": "c"},
     "revision": 40, "requiredBy": [{"namespace": "default", "name": "web-deployment", "clusters": null}]})"));

@@ -73,7 +73,8 @@ std::string remedy_now(const Value& cluster) {
 std::string placement_text(const Value& why) {
   const Value& placement = why["placement"];
   if (placement.is_null()) return "";
-  std::string text = "\nPlacement: " + placement["summary"].str() + "\n  (" + moment(placement["made"]) + ")\n" +
+  const std::string heading = placement["changed"].is_null() ? "Placement: " : "Last placement (no longer in force): ";
+  std::string text = "\n" + heading + placement["summary"].str() + "\n  (" + moment(placement["made"]) + ")\n" +
                      indented(placement["steps"]);
   if (why["clusters"].size() == 0) return text;
   Table table{{"CLUSTER", "REPLICAS", "SCORE", "ROOM", "VERDICT"}};
