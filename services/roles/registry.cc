@@ -120,7 +120,9 @@ const RoleEntry kRoles[] = {
      [](const RoleContext& context) { return make_recorder_role(present(context.recorder, "there is a recorder")); },
      nullptr, "it writes to the ephemera, and decides nothing of the journal"},
     {"lifecycle", "",
-     "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions",
+     "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions, Jobs "
+     "whose "
+     "time after their end is over",
      [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
     {"unified-auth", "",
      "in each member, the right to act as those who may use its proxy: ClusterRole karmada-impersonator",
@@ -165,7 +167,8 @@ const RoleEntry kRoles[] = {
      "addresses are drawn at random"},
     {"serviceaccount-token", "api", "deletes Secrets with tokens of ServiceAccounts that were deleted",
      [](const RoleContext&) { return make_serviceaccount_token_role(); }, serviceaccount_token::decide, ""},
-    {"ephemera-gc", "api", "deletes Events after an hour, and the objects of deleted Namespaces, from the ephemera",
+    {"ephemera-gc", "api",
+     "deletes Events after an hour, and objects whose Namespace or owners were deleted, from the ephemera",
      [](const RoleContext& context) {
        return make_ephemera_gc_role(present(context.ephemera, "there are ephemera"), context.user_agent);
      },
