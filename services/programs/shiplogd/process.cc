@@ -1,11 +1,11 @@
 #include "services/programs/shiplogd/process.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -57,7 +57,16 @@ void release_free_memory() {
   if (free_bytes > kKept) MallocExtension_ReleaseToSystem(std::min(free_bytes - kKept, kAtOnce));
 }
 
-/// Why the exception was thrown, if it is about what the system refused. "": it is another one, which is a bug.
+/// What prints other exceptions, which are bugs, and leaves a core dump.
+std::terminate_handler handler_of_bugs = nullptr;
+
+template <class SystemError>
+std::string reason_of_refusal(const SystemError& error) {
+  constexpr std::array kRefusals = {EAGAIN, EMFILE, ENFILE, ENOMEM, ENOBUFS};
+  return std::ranges::find(kRefusals, error.code().value()) == kRefusals.end() ? "" : error.what();
+}
+
+/// Why the exception was thrown, if the system refused a resource; otherwise "".
 std::string refused_by_system(const std::exception_ptr& uncaught) {
   if (!uncaught) return "";
   try {
@@ -65,17 +74,17 @@ std::string refused_by_system(const std::exception_ptr& uncaught) {
   } catch (const std::bad_alloc&) {
     return "out of memory";
   } catch (const std::system_error& error) {
-    return error.what();
+    return reason_of_refusal(error);
   } catch (const boost::system::system_error& error) {
-    return error.what();
+    return reason_of_refusal(error);
   } catch (...) {
     return "";
   }
 }
 
-[[noreturn]] void report_uncaught() {
+void report_uncaught() {
   const std::string reason = refused_by_system(std::current_exception());
-  if (reason.empty()) std::abort();
+  if (reason.empty()) handler_of_bugs();
   std::fprintf(
       stderr,
       "shiplogd: the system refuses this process a resource: %s: raise the limits of processes, open files and "
@@ -86,7 +95,7 @@ std::string refused_by_system(const std::exception_ptr& uncaught) {
 
 }  // namespace
 
-void report_refused_resources() { std::set_terminate(report_uncaught); }
+void report_refused_resources() { handler_of_bugs = std::set_terminate(report_uncaught); }
 
 void block_signals() {
   std::signal(SIGPIPE, SIG_IGN);
