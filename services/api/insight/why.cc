@@ -370,10 +370,7 @@ class WhyBuilder {
     const auto note = [&](std::string text) { answer.edit("notes").push_back(std::move(text)); };
     if (deleting(binding_)) note("the binding is being deleted: members lose the object");
     if (binding_["spec"]["suspension"]["scheduling"].as_bool()) {
-      note(
-          "scheduling is suspended (spec.suspension.scheduling of the binding, from its policy): the placement stays "
-          "as "
-          "it is");
+      note("scheduling is suspended (spec.suspension.scheduling of the binding): the placement stays as it is");
     }
     const Value& scheduled = condition_of(binding_, "Scheduled");
     if (scheduled["status"].as_string() == "False") {

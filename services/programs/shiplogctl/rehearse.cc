@@ -105,7 +105,10 @@ Result<RehearsalOptions> rehearsal_options(const RehearseCommandOptions& options
     }
     made.gates.emplace_back(gate.substr(0, equals), value == "true");
   }
-  if (options.toleration_seconds >= 0) made.toleration_seconds = options.toleration_seconds;
+  if (options.toleration_seconds && *options.toleration_seconds < 0) {
+    return wrong("--toleration-seconds", "0 or more is expected, not " + std::to_string(*options.toleration_seconds));
+  }
+  made.toleration_seconds = options.toleration_seconds;
   return made;
 }
 

@@ -13,10 +13,10 @@ namespace shiplog::ctl {
 
 struct RehearseCommandOptions {
   std::vector<std::string> fail_clusters = {}, fail_regions = {};
-  std::vector<std::string> taints = {};    ///< "member1=key=value:NoExecute"
-  std::vector<std::string> settings = {};  ///< "graceful-eviction-timeout=1m"
-  std::string gates = {};                  ///< "Failover=true,WorkloadAffinity=false"
-  int64_t toleration_seconds = -1;         ///< -1: as they are
+  std::vector<std::string> taints = {};            ///< "member1=key=value:NoExecute"
+  std::vector<std::string> settings = {};          ///< "graceful-eviction-timeout=1m"
+  std::string gates = {};                          ///< "Failover=true,WorkloadAffinity=false"
+  std::optional<int64_t> toleration_seconds = {};  ///< nullopt: as they are
   std::string length = "30m", ready_after = "30s";
   std::string at = {};                  ///< a revision; with a server also a time
   std::string journal = {};             ///< empty: the server

@@ -41,7 +41,6 @@ void Program::add_rehearse() {
       ->type_name("NAME=true|false,...");
   sub->add_option("--toleration-seconds", rehearse_.toleration_seconds,
                   "With this instead of each tolerationSeconds of all placements")
-      ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   sub->add_option("--journal", rehearse_.journal, "Read a journal (it may be in use) instead of asking the server")
       ->type_name("sqlite:FILE|kafka:BROKER,.../FLEET");

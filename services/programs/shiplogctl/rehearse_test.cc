@@ -58,6 +58,10 @@ TEST(RehearseOptions, NameWhatIsWrong) {
   EXPECT_NE(error_of({.settings = {"eviction"}}).find("--set: \"eviction\" is not OPTION=VALUE"), std::string::npos);
   EXPECT_NE(error_of({.settings = {"graceful-eviction-timeout=soon"}}).find("a duration such as 10m"),
             std::string::npos);
+  EXPECT_NE(error_of({.settings = {"resource-eviction-rat=10"}}).find("there is no option resource-eviction-rat"),
+            std::string::npos);
+  EXPECT_NE(error_of({.toleration_seconds = -1}).find("--toleration-seconds: 0 or more is expected, not -1"),
+            std::string::npos);
   EXPECT_NE(error_of({.gates = "Failover"}).find("--feature-gates: \"Failover\" is not NAME=true"), std::string::npos);
   EXPECT_NE(error_of({.length = "0s"}).find("--for"), std::string::npos);
   EXPECT_NE(error_of({.length = "a while"}).find("--for"), std::string::npos);

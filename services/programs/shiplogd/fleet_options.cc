@@ -168,6 +168,9 @@ Words split(const std::string& text, char at) {
 }  // namespace
 
 Result<OptionSetting> parse_fleet_option(const std::string& name, const std::string& text) {
+  if (FleetOptions any; !set_fleet_option(any, {name, {}})) {
+    return Error{ErrorCode::kBadRequest, "there is no option " + name + " that decisions read"};
+  }
   Words words = split(text, name.ends_with("-apis") ? ';' : ',');
   SHIPLOG_TRY(check(name, words));
   if (name == "controllers") std::erase_if(words, is_met_anyway);
