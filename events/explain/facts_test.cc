@@ -125,7 +125,7 @@ no other policy may have it
 2 policies select it: the first by priority, how it selects, and name has it
 PropagationPolicy default/p: priority 7, by labels: lower priority
 ... and 5 more
-it is claimed already: only a policy with spec.preemption Always could take it
+it is claimed already: only a policy with spec.preemption Always could take it, with the feature gate PropagationPolicyPreemption
 PropagationPolicy default/p preempts PropagationPolicy default/q: it has spec.preemption Always and the higher priority, 7 over 1
 spec.activationPreference Lazy: applied, because the template was changed or is new
 spec.failover.application: not acted on, unhealthy applications stay where they are
@@ -133,7 +133,7 @@ replicas: 3, each needs {"resourceRequest":{"cpu":"1"}}
 replicas: none, ConfigMap is not a workload whose replicas can be told
 component jobmanager: 2 replicas, each needs {"resourceRequest":{"cpu":"1"}}
 components: it has none
-workload affinity: it stays apart from others with app=shop
+workload affinity (feature gate WorkloadAffinity): it stays apart from others with app=shop
 workload affinity: it has no label app, so there is nobody it stays apart from
 Deployment web refers to 2 objects
 ConfigMap default/settings

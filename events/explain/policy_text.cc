@@ -78,7 +78,8 @@ std::string text(const PoliciesOmitted& fact, const Explanation&) {
 }
 
 std::string text(const ClaimKept&, const Explanation&) {
-  return "it is claimed already: only a policy with spec.preemption Always could take it";
+  return "it is claimed already: only a policy with spec.preemption Always could take it, with the feature "
+         "gate PropagationPolicyPreemption";
 }
 
 std::string text(const PolicyPreempted& fact, const Explanation&) {
@@ -117,8 +118,8 @@ std::string text(const ComponentInterpreted& fact, const Explanation&) {
 std::string text(const NoComponents&, const Explanation&) { return "components: it has none"; }
 
 std::string text(const AffinityGroupJoined& fact, const Explanation&) {
-  return std::string{"workload affinity: it stays "} + group_text(fact.apart) + " others with " + fact.label + "=" +
-         fact.value;
+  return std::string{"workload affinity (feature gate WorkloadAffinity): it stays "} + group_text(fact.apart) +
+         " others with " + fact.label + "=" + fact.value;
 }
 
 std::string text(const AffinityGroupMissing& fact, const Explanation&) {

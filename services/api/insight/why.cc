@@ -73,7 +73,8 @@ class WhyBuilder {
     SHIPLOG_TRY(policy(rows, answer));
     SHIPLOG_TRY(placement(rows, answer));
     SHIPLOG_TRY(changed_targets(rows, answer));
-    about_binding(answer);
+    SHIPLOG_TRY(const Value gates, object(feature_gates_key(), question_.at));
+    about_binding(answer, feature_gates_from(gates));
     SHIPLOG_TRY(interpreters(answer));
     SHIPLOG_TRY(evictions(rows, answer));
     SHIPLOG_TRY(members(rows, answer));
@@ -366,11 +367,16 @@ class WhyBuilder {
   }
 
   /// What holds of the binding as a whole, and is not as the placement left it.
-  void about_binding(Value& answer) const {
+  void about_binding(Value& answer, const FeatureGates& gates) const {
     const auto note = [&](std::string text) { answer.edit("notes").push_back(std::move(text)); };
     if (deleting(binding_)) note("the binding is being deleted: members lose the object");
     if (binding_["spec"]["suspension"]["scheduling"].as_bool()) {
       note("scheduling is suspended (spec.suspension.scheduling of the binding): the placement stays as it is");
+    }
+    if (binding_["spec"]["workloadAffinityGroups"].is_object() && !gates.workload_affinity) {
+      note(
+          "spec.placement.workloadAffinity has no effect: the feature gate WorkloadAffinity is off, which also "
+          "concerns what is said about it below");
     }
     const Value& scheduled = condition_of(binding_, "Scheduled");
     if (scheduled["status"].as_string() == "False") {

@@ -303,6 +303,22 @@ TEST_F(InsightWhyTest, ABindingForAnotherSchedulerIsNotOneThatWaits_S_1) {
   EXPECT_EQ(placed["notes"][1], waiting["notes"][0]);
 }
 
+TEST_F(InsightWhyTest, AGroupWithoutTheFeatureGateHasNoEffect_M_10) {
+  const auto notes = [&] { return to_json(must(ask(kTemplate))["notes"]); };
+  fleet.remove(kBinding);
+  uid_ = "second";
+  bind("web is selected by q", "won by priority");
+  EXPECT_EQ(notes().find("WorkloadAffinity"), std::string::npos);
+  Value grouped = fleet.state().value_of(kBinding);
+  grouped.edit("spec").set("workloadAffinityGroups", Value::object({{"antiAffinityGroup", "tier=gold"}}));
+  decide("binder", {BindingPut{kBinding, std::move(grouped), {Text{"grouped"}, "", {}, {}, {}}}});
+  EXPECT_NE(notes().find("spec.placement.workloadAffinity has no effect: the feature gate WorkloadAffinity is off"),
+            std::string::npos)
+      << notes();
+  decide("api", {FeatureGatesSet{{"WorkloadAffinity"}}});
+  EXPECT_EQ(notes().find("WorkloadAffinity"), std::string::npos) << notes();
+}
+
 TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {
   const ObjectKey shop{type::kNamespace, "", "shop"};
   Value space = with(shop, {{"kind", "Namespace"}});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/json_path.h"
+#include "events/state/feature_gates.h"
 #include "events/state/object.h"
 #include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
@@ -44,6 +45,22 @@ void warn_of_preserved_state(const Value& failover, std::vector<std::string>& wa
   }
 }
 
+/// Fields of a policy that no role acts on while their feature gate is off. Blocks on the projection.
+void warn_of_gates(const Server& server, const Value& spec, std::vector<std::string>& warnings) {
+  const bool preempts = spec["preemption"].as_string() == "Always";
+  const bool groups = !spec["placement"]["workloadAffinity"].is_empty();
+  if (!preempts && !groups) return;
+  const auto recorded = server.objects.find(feature_gates_key());
+  if (!recorded && recorded.error().code != ErrorCode::kNotFound) return;  // a warning is not worth an error
+  const FeatureGates gates = feature_gates_from(recorded ? recorded.value() : Value{});
+  const auto warn = [&](const std::string& field, const std::string& gate) {
+    warnings.push_back(field + " is stored, but has no effect: the feature gate " + gate +
+                       " is off (shiplogd serve --feature-gates=" + gate + "=true)");
+  };
+  if (preempts && !gates.policy_preemption) warn("spec.preemption Always", "PropagationPolicyPreemption");
+  if (groups && !gates.workload_affinity) warn("spec.placement.workloadAffinity", "WorkloadAffinity");
+}
+
 /// Kinds and fields that are stored and served, but that no role acts on yet: their author is warned.
 std::vector<std::string> idle_part_warnings(const Server& server, const Kind& kind, const Value& object) {
   std::vector<std::string> warnings;
@@ -70,6 +87,7 @@ std::vector<std::string> idle_part_warnings(const Server& server, const Kind& ki
   }
   if (is_propagation_policy(type)) {
     warn_of_preserved_state(spec["failover"], warnings);
+    warn_of_gates(server, spec, warnings);
   }
   return warnings;
 }
