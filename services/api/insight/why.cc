@@ -13,6 +13,7 @@
 #include "events/state/binding.h"
 #include "events/state/claim.h"
 #include "events/state/condition.h"
+#include "events/state/eviction.h"
 #include "events/state/failover_record.h"
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
@@ -420,15 +421,26 @@ class WhyBuilder {
   /// In progress, and the last ones that ended.
   Result<void> evictions(const std::vector<DecisionRow>& rows, Value& answer) const {
     std::map<std::string, Value> works;
-    for (const Value& target : binding_["spec"]["clusters"].items()) {
-      if (binding_["spec"]["gracefulEvictionTasks"].size() == 0) break;
-      const std::string cluster = target["name"].str();
+    const auto read_work = [&](const std::string& cluster) -> Result<void> {
       SHIPLOG_TRY(works[cluster], object({type::kWork, execution_space(cluster), work_of_binding()}, question_.at));
+      return ok();
+    };
+    const Value& tasks = binding_["spec"]["gracefulEvictionTasks"];
+    for (const Value& target : binding_["spec"]["clusters"].items()) {
+      if (tasks.size() == 0) break;
+      SHIPLOG_TRY(read_work(target["name"].str()));
     }
     SHIPLOG_TRY(const Value options, object(fleet_options_key(), question_.at));
     Value present = evictions_now(
         binding_, [&](const std::string& cluster) -> const Value& { return works[cluster]; },
         fleet_options_from(options).graceful_eviction_timeout());
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      const std::string from = tasks[i]["fromCluster"].str();
+      SHIPLOG_TRY(read_work(from));
+      SHIPLOG_TRY(const Value cluster, object({type::kCluster, "", from}, question_.at));
+      if (keeps_last_copy(binding_, tasks[i], cluster, works[from]))
+        present.edit_items()[i].set("keptAsLastCopy", true);
+    }
     if (present.size() > 0) answer.set("evictions", std::move(present));
     SHIPLOG_TRY(const Value record, object(failover_record_key(binding_key_), question_.at));
     SHIPLOG_TRY(const Value gates, object(feature_gates_key(), question_.at));

@@ -319,6 +319,22 @@ TEST_F(InsightWhyTest, AGroupWithoutTheFeatureGateHasNoEffect_M_10) {
   EXPECT_EQ(notes().find("WorkloadAffinity"), std::string::npos) << notes();
 }
 
+TEST_F(InsightWhyTest, AnEvictionOfTheLastHealthyCopyWaitsForAnotherCluster_2_6_5) {
+  const Value resource = fleet.state().value_of(kBinding)["spec"]["resource"];
+  const Value status =
+      Value::object({{"identifier", Value::object({{"kind", "Deployment"}, {"namespace", "default"}, {"name", "web"}})},
+                     {"health", "Healthy"}});
+  decide("collector", {WorkStatusObserved{kWork, Value::array({status}), 1}});
+  decide("taint", {EvictionStarted{kBinding, "m1", "TaintUntolerated", "", "TaintManager", 0}});
+  EXPECT_TRUE(must(ask(kTemplate))["evictions"][0]["keptAsLastCopy"].as_bool());
+  PlacementDecided moved;
+  moved.binding = kBinding;
+  moved.targets = {{"m2", 2}};
+  moved.observed_generation = fleet.state().value_of(kBinding)["metadata"]["generation"].as_int();
+  decide("scheduler", {moved});
+  EXPECT_TRUE(must(ask(kTemplate))["evictions"][0]["keptAsLastCopy"].is_null()) << "another cluster was found";
+}
+
 TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {
   const ObjectKey shop{type::kNamespace, "", "shop"};
   Value space = with(shop, {{"kind", "Namespace"}});

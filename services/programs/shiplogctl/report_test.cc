@@ -123,6 +123,21 @@ TEST(CtlReport, WhyReportsThatTheClustersAreNotThoseOfTheLastPlacement) {
   EXPECT_NE(text.find("\nLast placement (no longer in force): placed on m1:2\n"), std::string::npos) << text;
 }
 
+TEST(CtlReport, WhyNamesNoEndOfAnEvictionThatWaitsForAnotherCluster) {
+  const auto evicting = [](const char* more) {
+    return why_text(json((std::string{R"({"object": {"type": "deployments.apps", "name": "web"}, "revision": 40,
+      "evictions": [{"cluster": "m1", "since": "T1", "until": "T2")"} +
+                          more + "}]}")
+                             .c_str()));
+  };
+  EXPECT_NE(evicting("").find("Being evicted from m1 since T1, until T2 at the latest\n"), std::string::npos);
+  EXPECT_NE(
+      evicting(R"(, "keptAsLastCopy": true)")
+          .find("Being evicted from m1 since T1; the copy is kept, also after T2, as no other cluster was found\n"),
+      std::string::npos)
+      << evicting(R"(, "keptAsLastCopy": true)");
+}
+
 TEST(CtlReport, WhyNamesADependencyOfWhatIsOnNoCluster) {
   const std::string text = why_text(json(R"({"object": {"type": "configmaps", "namespace": "default", "name": "c"},
     "revision": 40, "requiredBy": [{"namespace": "default", "name": "web-deployment", "clusters": null}]})"));

@@ -140,7 +140,13 @@ std::string evictions_text(const Value& why) {
   std::string text;
   for (const Value& eviction : why["evictions"].items()) {
     text += "\nBeing evicted from " + eviction["cluster"].str() + " since " + eviction["since"].str();
-    if (!eviction["until"].is_null()) text += ", until " + eviction["until"].str() + " at the latest";
+    const std::string until = eviction["until"].str();
+    if (eviction["keptAsLastCopy"].as_bool()) {
+      text += "; the copy is kept" + (until.empty() ? "" : ", also after " + until + ",") +
+              " as no other cluster was found";
+    } else if (!until.empty()) {
+      text += ", until " + until + " at the latest";
+    }
     text += "\n";
     std::string cause = eviction["reason"].str();
     if (!eviction["message"].is_null()) cause += (cause.empty() ? "" : ": ") + eviction["message"].str();
