@@ -121,8 +121,7 @@ const RoleEntry kRoles[] = {
      nullptr, "it writes to the ephemera, and decides nothing of the journal"},
     {"lifecycle", "",
      "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions, Jobs "
-     "whose "
-     "time after their end is over",
+     "whose time after their end is over",
      [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
     {"unified-auth", "",
      "in each member, the right to act as those who may use its proxy: ClusterRole karmada-impersonator",
