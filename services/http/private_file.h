@@ -11,8 +11,8 @@ namespace shiplog {
 /// takes the old one's place. Error: kIo, naming the file and the cause.
 Result<void> write_private_file(const std::string& path, std::string_view bytes);
 
-/// Writes a file that may be another's work, as a kubeconfig: as write_private_file(), but what exists keeps its mode,
-/// the symbolic link that leads to it and, where this process may give it away, its owner and group. Error: kIo.
+/// Changes a file of the user's, as a kubeconfig. As write_private_file(), but a file that exists keeps its mode, the
+/// symbolic link that leads to it and, where this process may set them, its owner and group. Error: kIo.
 Result<void> replace_file(const std::string& path, std::string_view bytes);
 
 /// Makes the names in a folder durable: of a file that was made in it, or got another name. Error: kIo.

@@ -109,6 +109,7 @@ TEST_F(ShiplogdOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
       {"--cluster-monitor-period=0s", "--cluster-monitor-period: a duration of at least 1s is expected, not \"0s\""},
       {"--cluster-monitor-grace-period=long", "--cluster-monitor-grace-period: a duration of at least 1s is expected"},
       {"--controllers=hpaScaleTargetMarker", "--controllers: without \"*\" nothing would be done"},
+      {"--max-watches=0", "--max-watches: 0 is not above zero"},
       {"--metrics-bind-address=everywhere", "--metrics-bind-address: "},
       {"--health-probe-bind-address=localhost:http", "--health-probe-bind-address: "}};
   int count = 0;

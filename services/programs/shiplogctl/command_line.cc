@@ -93,12 +93,4 @@ std::string unknown_word(const CLI::App& app, const std::vector<std::string>& wo
   return "";
 }
 
-std::string readable_option_error(const std::string& message) {
-  const size_t value = message.find("Value ");
-  const size_t range = message.find(" not in range 0.000000 to 17976");
-  if (value == std::string::npos || range == std::string::npos || range < value) return message;
-  const std::string given = message.substr(value + 6, range - value - 6);
-  return message.substr(0, value) + given + (given.starts_with('-') ? " is negative" : " is not above zero");
-}
-
 }  // namespace shiplog::ctl

@@ -32,7 +32,4 @@ std::vector<const CLI::App*> commands_of(const CLI::App& command);
 /// one.
 std::string unknown_word(const CLI::App& app, const std::vector<std::string>& words);
 
-/// What CLI11 says of an option, without the largest number there is as the end of a range.
-std::string readable_option_error(const std::string& message);
-
 }  // namespace shiplog::ctl

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "services/programs/empty_values.h"
+#include "services/programs/option_error.h"
 #include "services/programs/shiplogctl/command_line.h"
 #include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/program.h"

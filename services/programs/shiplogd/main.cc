@@ -14,6 +14,7 @@
 #include "services/adapters/sandbox/child.h"
 #include "services/programs/allocator.h"
 #include "services/programs/empty_values.h"
+#include "services/programs/option_error.h"
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/agent_command.h"
 #include "services/programs/shiplogd/audit_options.h"
@@ -516,14 +517,16 @@ int run(std::vector<std::string> words) {
   MemberCommand member_command{app, config};
   AgentCommand agent_command{app, config};
 
+  const std::string unknown = unknown_command(words, {"serve", "roles", "estimator", "member", "agent"});
   words = with_empty_values(words);
   std::ranges::transform(words, words.begin(), with_dashes);
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return usage_error((unknown.empty() ? readable_option_error(error.what()) : unknown) +
+                       "\nRun `shiplogd --help` for usage.");
   }
 
   if (roles_command->parsed()) {
