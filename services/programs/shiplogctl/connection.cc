@@ -1,6 +1,7 @@
 #include "services/programs/shiplogctl/connection.h"
 
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "services/http/client.h"
+#include "services/http/environment_proxy.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -119,7 +121,9 @@ Result<ServerConnection> ServerConnection::open(std::string what, const ClientTa
   HttpClient::Options options;
   options.user_agent = "shiplogctl";
   options.max_connections = 64;  // requests to members that do not answer must not delay the others
-  auto client = HttpClient::create(impl->io, target, options);
+  ClientTarget reached = target;
+  if (reached.proxy_url.empty()) reached.proxy_url = proxy_of_environment(target.url, std::getenv);
+  auto client = HttpClient::create(impl->io, reached, options);
   if (!client) return client.error().context("cannot connect to " + what);
   impl->client = std::move(client).value();
   return ServerConnection{std::move(what), target, std::move(as), std::move(impl)};
