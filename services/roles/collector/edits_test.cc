@@ -1,5 +1,8 @@
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -176,6 +179,138 @@ TEST_F(CollectorEdits, OfAServiceAccountsOwnPullSecretsAreNone_E_14_E_21) {
   edit(key, [&](Value& object) { object.set("imagePullSecrets", names("b", nullptr)); });
   stage.run(Millis{3'000});
   EXPECT_EQ(member().find(key)["imagePullSecrets"], names("a", "b"));
+}
+
+TEST_F(CollectorEdits, ThatAddSomethingAreReverted_E_13_E_15) {
+  place(map_key, map);
+  const Value web = deployment("default", "web", 2);
+  const ObjectKey web_key{"deployments.apps", "default", "web"};
+  place(web_key, web);
+  const Value written = member().find(web_key)["spec"];
+  edit(map_key, [](Value& object) { object.edit("data").set("extra", "1"); });
+  edit(web_key, [](Value& object) {
+    object.edit("spec").set("paused", true);
+    Value& pod = object.edit("spec").edit("template").edit("spec");
+    pod.set("hostNetwork", true);
+    pod.edit("containers").edit_items()[0].set("command", Value::array({"evil"}));
+  });
+  stage.run(Millis{1'000});
+  EXPECT_EQ(data(), Value::object({{"text", "x"}}));
+  EXPECT_EQ(member().find(web_key)["spec"], written);
+  const auto health = [&](const Value& object) {
+    return stage.state().value_of(work_key("m1", object))["status"]["manifestStatuses"][0]["health"];
+  };
+  EXPECT_EQ(health(map), Value{"Healthy"});
+  EXPECT_EQ(health(web), Value{"Healthy"});
+}
+
+// Defaulting of the member, on each write.
+TEST_F(CollectorEdits, AreNoneThatTheMembersServerMakesWithEachWrite_E_14) {
+  member().on_write = [](Value& object) {
+    if (object["kind"].as_string() == "ConfigMap") object.edit("data").set("defaulted", "yes");
+  };
+  place(map_key, map);
+  stage.members().log.clear();
+  stage.run(Millis{60'000});
+  EXPECT_EQ(stage.members().count("PUT"), 0U);
+  edit(map_key, [](Value& object) { object.edit("data").set("extra", "1"); });
+  edit(map_key, [](Value& object) { object.edit("metadata").edit("labels").set("own", "1"); });
+  stage.run(Millis{60'000});
+  EXPECT_EQ(data(), Value::object({{"text", "x"}, {"defaulted", "yes"}}));
+  EXPECT_EQ(label_of(member().find(map_key), "own"), "1");
+  EXPECT_LE(stage.members().count("PUT"), 2U);
+}
+
+TEST_F(CollectorEdits, AreNoneThatGiveAServiceItsAddressesLate_E_14) {
+  const ObjectKey key{"services", "default", "front"};
+  place(key,
+        Value::object({{"apiVersion", "v1"},
+                       {"kind", "Service"},
+                       {"metadata", Value::object({{"name", "front"}, {"namespace", "default"}, {"uid", "u-front"}})},
+                       {"spec", Value::object({{"type", "ClusterIP"}})}}));
+  ASSERT_FALSE(member().find(key).is_null());
+  stage.members().log.clear();
+  edit(key, [](Value& object) {
+    object.edit("spec").set("clusterIP", "10.0.0.1");
+    object.edit("spec").set("clusterIPs", Value::array({"10.0.0.1"}));
+  });
+  stage.run(Millis{3'000});
+  EXPECT_EQ(stage.members().count("PUT"), 0U);
+  edit(key, [](Value& object) { object.edit("spec").set("externalIPs", Value::array({"192.0.2.1"})); });
+  stage.run(Millis{3'000});
+  EXPECT_FALSE(member().find(key)["spec"].contains("externalIPs"));
+}
+
+// One that injects certificates into what it finds, for example.
+TEST_F(CollectorEdits, OfAControllerThatRepeatsThemAreLeftInTheEnd) {
+  member().on_write = [&](Value& object) {
+    if (object["kind"].as_string() != "ConfigMap" || object["data"].contains("injected")) return;
+    stage.after(Millis{20}, [&] {
+      if (!member().find(map_key).is_null()) {
+        edit(map_key, [](Value& found) { found.edit("data").set("injected", "certificate"); });
+      }
+    });
+  };
+  place(map_key, map);
+  stage.run(Millis{60'000});
+  EXPECT_TRUE(data().contains("injected"));
+  EXPECT_EQ(stage.members().count("PUT"), 3U);
+  const auto health = [&] {
+    return stage.state().value_of(work_key("m1", map))["status"]["manifestStatuses"][0]["health"];
+  };
+  EXPECT_EQ(health(), Value{"Healthy"});
+  // What else is added is reverted all the same.
+  stage.run(Millis{300'000});
+  edit(map_key, [](Value& object) { object.edit("data").set("extra", "1"); });
+  stage.run(Millis{600'000});
+  EXPECT_FALSE(data().contains("extra"));
+  EXPECT_TRUE(data().contains("injected"));
+  const size_t writes = stage.members().count("PUT");
+  stage.run(Millis{3'600'000});
+  EXPECT_EQ(stage.members().count("PUT"), writes);
+  EXPECT_EQ(health(), Value{"Healthy"});
+}
+
+/// Members whose server does not permit updates that leave out a field.
+class MembersThatKeep final : public Members {
+ public:
+  MembersThatKeep(Members& members, std::string field) : members_{members}, field_{std::move(field)} {}
+  void request(const std::string& cluster, MemberRequest request,
+               std::function<void(Result<MemberResponse>)> done) override {
+    const bool refused = request.method == "PUT" && !request.body["data"].contains(field_);
+    if (refused) request.method = "GET";
+    members_.request(cluster, std::move(request), [refused, done = std::move(done)](Result<MemberResponse> response) {
+      done(refused ? Result<MemberResponse>{MemberResponse{422, Value::object({{"message", "field is immutable"}})}}
+                   : std::move(response));
+    });
+  }
+  std::unique_ptr<MemberWatch> watch(const std::string& cluster, std::string path,
+                                     std::function<void(const Value&)> on_event,
+                                     std::function<void(Result<void>)> on_end) override {
+    return members_.watch(cluster, std::move(path), std::move(on_event), std::move(on_end));
+  }
+
+ private:
+  Members& members_;
+  const std::string field_;
+};
+
+// The default storage class of a claim, for example, which is filled in late.
+TEST_F(CollectorEdits, ThatTheMemberDoesNotPermitToRevertAreLeft) {
+  place(map_key, map);
+  MembersThatKeep keeping{stage.members(), "immutable"};
+  stage.stop("dispatcher");
+  stage.add(make_dispatcher_role(keeping));
+  edit(map_key, [](Value& object) { object.edit("data").set("immutable", "yes"); });
+  stage.run(Millis{5'000});
+  const auto work = [&] { return stage.state().value_of(work_key("m1", map)); };
+  EXPECT_TRUE(applied(work()));
+  EXPECT_EQ(work()["status"]["manifestStatuses"][0]["health"], Value{"Healthy"});
+  const size_t writes = stage.members().count("PUT");
+  stage.run(Millis{3'600'000});
+  EXPECT_EQ(stage.members().count("PUT"), writes);
+  EXPECT_TRUE(data().contains("immutable"));
+  stage.stop("dispatcher");
 }
 
 }  // namespace

@@ -43,4 +43,15 @@ Value without_retained(const Value& observed, const Value& manifest, const Value
   return kept == observed ? manifest : observed;
 }
 
+Value without_filled_in(Value observed, const Value& manifest) {
+  const auto kind = manifest["apiVersion"].as_string() == "v1" ? manifest["kind"].as_string() : "";
+  const char* field = nullptr;
+  if (kind == "Service") field = "clusterIPs";
+  if (kind == "PersistentVolumeClaim") field = "storageClassName";  // the default class, also of later
+  if (field != nullptr && observed["spec"].contains(field) && !manifest["spec"].contains(field)) {
+    observed.edit("spec").erase(field);
+  }
+  return observed;
+}
+
 }  // namespace shiplog::collector

@@ -9,4 +9,8 @@ namespace shiplog::collector {
 /// A field that has neither the manifest's nor the kept value stays as it is.
 Value without_retained(const Value& observed, const Value& manifest, const Value& kept);
 
+/// The object without the fields that members fill in some time after it was created and that are not retained. Nobody
+/// can change them later. Those that the manifest has are kept.
+Value without_filled_in(Value observed, const Value& manifest);
+
 }  // namespace shiplog::collector

@@ -47,5 +47,20 @@ TEST(RetainedFields, WhatIsNeitherTheManifestsNorKeptStays) {
             yaml("{spec: {replicas: 2, image: evil}, imagePullSecrets: [{name: b}]}"));
 }
 
+TEST(FilledInFields, AreLeftOutUnlessTheManifestHasThem) {
+  const Value service = yaml("{apiVersion: v1, kind: Service, spec: {type: ClusterIP}}");
+  Value observed = service;
+  observed.edit("spec").set("clusterIPs", Value::array({"10.0.0.1"}));
+  EXPECT_EQ(without_filled_in(observed, service), service);
+  EXPECT_EQ(without_filled_in(observed, observed), observed);
+  const Value claim = yaml("{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeName: v}}");
+  EXPECT_EQ(without_filled_in(yaml("{apiVersion: v1, kind: PersistentVolumeClaim, spec: {volumeName: v, "
+                                   "storageClassName: standard}}"),
+                              claim),
+            claim);
+  const Value other = yaml("{apiVersion: example.com/v1, kind: Service, spec: {clusterIPs: [x]}}");
+  EXPECT_EQ(without_filled_in(other, yaml("{apiVersion: example.com/v1, kind: Service, spec: {}}")), other);
+}
+
 }  // namespace
 }  // namespace shiplog::collector

@@ -94,7 +94,11 @@ void MemberWatches::forget_work(const ObjectKey& work) {
   slot_of_work(work).look_again.erase(work);
   slot_of_work(work).unlisted.erase(work);
   seen_.erase(work);
-  asking_.erase(asking_.lower_bound({work, 0}), asking_.upper_bound({work, SIZE_MAX}));
+  const auto forget_in = [&](auto& places) {
+    places.erase(places.lower_bound({work, 0}), places.upper_bound({work, SIZE_MAX}));
+  };
+  forget_in(asking_);
+  forget_in(returning_);
 }
 
 void MemberWatches::forget_slot(int number) {
@@ -104,6 +108,7 @@ void MemberWatches::forget_slot(int number) {
   std::erase_if(generations_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(seen_, [&](const auto& item) { return of_work(item.first); });
   std::erase_if(asking_, [&](const auto& item) { return of_work(item.first.first); });
+  std::erase_if(returning_, [&](const auto& item) { return of_work(item.first.first); });
   std::erase_if(status_budgets_, [&](const auto& item) { return slot_of(item.first) == number; });
 }
 

@@ -30,7 +30,7 @@ namespace shiplog::collector {
 /// Follows the members' objects that Works have made, and reports what becomes of them as WorkStatusObserved:
 ///   changed    the reflected status and health (T-2 to T-4);
 ///   vanished   no entry any more; the dispatcher then makes the object anew;
-///   altered    health "Unknown": the applied fields were changed (E-15); the dispatcher then writes it again.
+///   altered    health "Unknown": it is no longer what was written (E-15); the dispatcher then writes it again.
 /// With the first report of a Work it says that the Work is applied (WorkApplied), if that is seen and not reported
 /// yet.
 ///
@@ -120,6 +120,12 @@ class MemberWatches {
     Value manifest;        // of the Work then, and its hash: every report of the object needs it. Null: not seen
     Hash128 manifest_hash;
   };
+  /// What others have added to an object last, and how often it has come back.
+  struct Returning {
+    Hash128 added;  // the rest, with it
+    int times = 0;
+    UtcMillis last = {};
+  };
   struct Listing;
   using ManifestRef = std::pair<ObjectKey, size_t>;  // a Work, and which of its manifests
   /// An object that interpreter webhooks have to be called for: one call at a time, and only about its newest version.
@@ -161,6 +167,7 @@ class MemberWatches {
   static const Value& manifests_of(const Value& work) { return work["spec"]["workload"]["manifests"]; }
   void gone(const State& state, const ObjectKey& work, const Value& manifest);
   bool altered(const State& state, const ObjectKey& work, size_t ordinal, const Arrived& arrived, UtcMillis now);
+  bool keeps_returning(const ManifestRef& place, const Hash128& added, UtcMillis now);
   bool asked_before_applied(const ObjectKey& work, const Arrived& arrived) const;
   const Value& statuses_of(const State& state, const ObjectKey& work) const;
   /// nullptr: the object has not been seen.
@@ -225,6 +232,7 @@ class MemberWatches {
   uint64_t moments_ = 0;                      // counts what is put in an order by it
   std::unordered_map<ObjectKey, Seen> seen_;  // by Work
   std::map<ManifestRef, Asking> asking_;
+  std::map<ManifestRef, Returning> returning_;  // of the few objects that others have added something to
   uint64_t askings_ = 0;
   std::map<std::string, TokenBucket> status_budgets_;  // by cluster, in bytes
 };

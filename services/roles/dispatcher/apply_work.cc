@@ -221,12 +221,26 @@ class WorkDispatch : public std::enable_shared_from_this<WorkDispatch> {
     if (!kept) return failed(kept.error().error());
     Value desired = std::move(kept).value();
     // A doubtful object is written in any case: the member's answer to that is what the collector starts from again.
-    if (!doubtful(work_) && up_to_date(observed, desired)) return next();
-    send("PUT", path(), std::move(desired), [this](const MemberResponse& response) {
-      if (good(response)) return next();
-      if (response.status == 409 || response.status == 404) return look();
-      failed(refused(response, manifest_));
+    const bool complete = up_to_date(observed, desired);
+    if (!doubtful(work_) && complete) return next();
+    send("PUT", path(), std::move(desired), [this, observed, complete](const MemberResponse& response) {
+      if (response.status == 422 && complete) return confirm(observed);
+      answered(response);
     });
+  }
+
+  /// Others have added something that the member does not permit to take back. The collector starts from the object as
+  /// it is, once it is marked as written now.
+  void confirm(const Value& observed) {
+    send("PUT", path(), stamped(observed, mark_.revision, hash_),
+         [this](const MemberResponse& response) { answered(response); });
+  }
+
+  /// To an update.
+  void answered(const MemberResponse& response) {
+    if (good(response)) return next();
+    if (response.status == 409 || response.status == 404) return look();
+    failed(refused(response, manifest_));
   }
 
   void next() {
