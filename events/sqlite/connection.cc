@@ -1,5 +1,6 @@
 #include "events/sqlite/connection.h"
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -63,13 +64,17 @@ struct Connection::Impl {
     return 1;
   }
 
+  Error disk_is_full(const std::string& prefix, const std::string& reason) const {
+    return {ErrorCode::kIo, prefix + "the disk is full: " + settings.when_full + "; " + reason};
+  }
+
   Error error() {
     const int code = sqlite3_extended_errcode(database);
     const std::string prefix = std::string{settings.kind} + " " + path + ": ";
     std::string reason = std::string{sqlite3_errmsg(database)} + " (SQLite error " + std::to_string(code) + ")";
     switch (code & 0xFF) {
       case SQLITE_FULL:
-        return {ErrorCode::kIo, prefix + "the disk is full: " + settings.when_full + "; " + reason};
+        return disk_is_full(prefix, reason);
       case SQLITE_CORRUPT:
         return {ErrorCode::kCorrupt, prefix + "the file is damaged: " + reason + ": " + settings.when_damaged};
       case SQLITE_NOTADB:
@@ -89,6 +94,7 @@ struct Connection::Impl {
       case SQLITE_NOLFS:
         if (const int system = sqlite3_system_errno(database); system != 0) {
           reason += std::string{": "} + std::strerror(system);
+          if (system == ENOSPC) return disk_is_full(prefix, reason);  // of the shared memory beside the log
         }
         return {ErrorCode::kIo, prefix + "the operating system refused: " + reason};
       case SQLITE_ERROR:
