@@ -5,6 +5,7 @@
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 #include "events/kinds/structural_schema.h"
+#include "events/kinds/validate_change.h"
 #include "tests/support/literals.h"
 
 namespace shiplog {
@@ -265,6 +266,86 @@ TEST(StructuralSchema, RefusesSchemasThatAreNotStructural) {
     for (const FieldCause& cause : causes) fields.push_back(cause.field);
     EXPECT_TRUE(std::find(fields.begin(), fields.end(), field) != fields.end()) << document;
   }
+}
+
+constexpr const char* kStricter = R"(
+type: object
+properties:
+  spec:
+    type: object
+    required: [must]
+    maxProperties: 3
+    properties:
+      must: {type: string}
+      short: {type: string, maxLength: 3}
+      count: {type: integer}
+      named:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items: {type: object, required: [name], properties: {name: {type: string}, short: {type: string, maxLength: 3}}}
+      plain: {type: array, maxItems: 2, items: {type: string, maxLength: 3}}
+      set: {type: array, x-kubernetes-list-type: set, items: {type: string, maxLength: 3}}
+      both: {type: object, allOf: [{properties: {a: {maxLength: 3}}}], properties: {a: {type: string}, b: {type: string}}}
+      some: {type: object, anyOf: [{required: [a]}], properties: {a: {type: string}, b: {type: string}}}
+)";
+
+std::vector<std::string> changed_violations(const char* old, const char* value) {
+  std::vector<std::string> fields;
+  for (const FieldCause& cause : validate_change(*schema_of(kStricter), yaml(old), yaml(value))) {
+    fields.push_back(cause.field);
+  }
+  return fields;
+}
+
+using Fields = std::vector<std::string>;
+
+// CRD-7: as CRDValidationRatcheting.
+TEST(SchemaValidateChange, AValueThatTheChangeLeavesMayBeInvalid) {
+  EXPECT_EQ(changed_violations("spec: {short: toolong}", "{metadata: {labels: {a: b}}, spec: {short: toolong}}"),
+            Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, short: toolong, count: text}",
+                               "spec: {must: b, short: toolong, count: text}"),
+            Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, short: toolong}", "spec: {must: a, short: too_long}"),
+            Fields{"spec.short"});
+  EXPECT_EQ(changed_violations("spec: {must: a}", "spec: {must: a, short: toolong}"), Fields{"spec.short"});
+  EXPECT_EQ(changed_violations("{}", "spec: {must: a, short: toolong}"), Fields{"spec.short"});
+}
+
+TEST(SchemaValidateChange, AChangedObjectMustHaveWhatIsRequiredOfItself) {
+  EXPECT_EQ(changed_violations("spec: {count: 1}", "spec: {count: 2}"), Fields{"spec.must"});
+  EXPECT_EQ(changed_violations("spec: {must: a, p: 1, q: 2, r: 3}", "spec: {must: b, p: 1, q: 2, r: 3}"),
+            Fields{"spec"});
+}
+
+TEST(SchemaValidateChange, ElementsCorrespondByKeyOrPosition) {
+  EXPECT_EQ(changed_violations("spec: {must: a, named: [{name: x, short: toolong}]}",
+                               "spec: {must: a, named: [{name: new}, {name: x, short: toolong}]}"),
+            Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, named: [{name: x, short: toolong}]}",
+                               "spec: {must: a, named: [{name: z, short: toolong}]}"),
+            Fields{"spec.named[0].short"});
+  EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [toolong, b]}"), Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [b, toolong]}"),
+            Fields{"spec.plain[1]"});
+  EXPECT_EQ(changed_violations("spec: {must: a, plain: [a, b, c]}", "spec: {must: a, plain: [a, b, d]}"),
+            Fields{"spec.plain"});
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [toolong]}", "spec: {must: b, set: [toolong]}"), Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [toolong]}", "spec: {must: a, set: [toolong, b]}"),
+            Fields{"spec.set[0]"});
+}
+
+TEST(SchemaValidateChange, DuplicatesMayStayWhereTheyWere) {
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [a, a]}", "spec: {must: a, set: [a, a, b]}"), Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [a]}", "spec: {must: a, set: [a, a]}"), Fields{"spec.set[1]"});
+}
+
+TEST(SchemaValidateChange, JunctorsAreAboutTheWholeValue) {
+  EXPECT_EQ(changed_violations("spec: {must: a, both: {a: toolong}}", "spec: {must: a, both: {a: toolong, b: x}}"),
+            Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, some: {b: x}}", "spec: {must: b, some: {b: x}}"), Fields{});
+  EXPECT_EQ(changed_violations("spec: {must: a, some: {b: x}}", "spec: {must: a, some: {b: z}}"), Fields{"spec.some"});
 }
 
 }  // namespace

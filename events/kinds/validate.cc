@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "events/base/json.h"
@@ -8,6 +9,7 @@
 #include "events/kinds/field_path.h"
 #include "events/kinds/pattern.h"
 #include "events/kinds/schema.h"
+#include "events/kinds/validate_change.h"
 
 // Reasons and wording are those of Kubernetes' validation of custom resources, since clients print them.
 
@@ -230,7 +232,9 @@ class Validator {
  public:
   std::vector<FieldCause> causes;
 
-  void check(const Schema& schema, const Value& value, const FieldPath& place) {
+  /// `old`: what the value was before a change; nullptr: nothing, or that does not matter.
+  void check(const Schema& schema, const Value& value, const FieldPath& place, const Value* old = nullptr) {
+    if (old != nullptr && *old == value) return;
     if (value.is_null() && (schema.nullable || schema.proto_number != 0)) return;
     builtin_ = builtin_ || schema.proto_number != 0;
     if (!has_type(schema, value, builtin_)) {
@@ -248,9 +252,9 @@ class Validator {
     }
     if (value.is_number()) check_number(schema, value, place);
     if (value.is_string()) check_string(schema, value, place);
-    if (value.is_array()) check_array(schema, value, place);
-    if (value.is_object()) check_object(schema, value, place);
-    check_junctors(schema, value, place);
+    if (value.is_array()) check_array(schema, value, place, old);
+    if (value.is_object()) check_object(schema, value, place, old);
+    check_junctors(schema, value, place, old);
   }
 
  private:
@@ -346,12 +350,13 @@ class Validator {
     }
   }
 
-  void check_array(const Schema& schema, const Value& value, const FieldPath& place) {
+  void check_array(const Schema& schema, const Value& value, const FieldPath& place, const Value* old) {
     check_count(place, value.size(), schema.min_items, schema.max_items, "items");
+    const OldItems before{schema, old};
     std::set<std::string> seen;
     for (size_t i = 0; i < value.size(); ++i) {
       const FieldPath item_path{place, i};
-      if (schema.items != nullptr) check(*schema.items, value[i], item_path);
+      if (schema.items != nullptr) check(*schema.items, value[i], item_path, before.of(value[i], i));
       if (schema.list_type == Schema::ListType::kAtomic) continue;
       const std::string key = to_json(list_key(schema, value[i]));
       // Kubernetes' decoder does not check the map lists of built-in kinds for duplicates, so neither does this.
@@ -360,6 +365,29 @@ class Validator {
     }
   }
 
+  /// The items of a list before a change, by what they have in common with the present ones.
+  class OldItems {
+   public:
+    OldItems(const Schema& schema, const Value* old) : schema_{schema}, old_{old} {
+      if (old == nullptr || schema.list_type != Schema::ListType::kMap) return;
+      for (const Value& item : old->items()) by_key_.emplace(to_json(list_key(schema, item)), &item);
+    }
+    /// nullptr: there was none.
+    const Value* of(const Value& item, size_t index) const {
+      if (old_ == nullptr || schema_.list_type == Schema::ListType::kSet) return nullptr;
+      if (schema_.list_type == Schema::ListType::kAtomic) {
+        return index < old_->items().size() ? &old_->items()[index] : nullptr;
+      }
+      const auto found = by_key_.find(to_json(list_key(schema_, item)));
+      return found == by_key_.end() ? nullptr : found->second;
+    }
+
+   private:
+    const Schema& schema_;
+    const Value* old_;
+    std::map<std::string, const Value*> by_key_;
+  };
+
   static Value list_key(const Schema& schema, const Value& item) {
     if (schema.list_type == Schema::ListType::kSet) return item;
     Value key = Value::object();
@@ -367,7 +395,7 @@ class Validator {
     return key;
   }
 
-  void check_object(const Schema& schema, const Value& value, const FieldPath& place) {
+  void check_object(const Schema& schema, const Value& value, const FieldPath& place, const Value* old) {
     check_count(place, value.size(), schema.min_properties, schema.max_properties, "properties");
     for (const std::string& name : schema.required) {
       const Value* given = value.find(name);
@@ -378,7 +406,8 @@ class Validator {
     for (const auto& member : value.members()) {
       const auto known = schema.properties.find(member.key());
       const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
-      if (below != nullptr) check(*below, member.value, FieldPath{place, member.key()});
+      if (below == nullptr) continue;
+      check(*below, member.value, FieldPath{place, member.key()}, old == nullptr ? nullptr : old->find(member.key()));
     }
     if (schema.embedded_resource) {
       for (const char* name : {"apiVersion", "kind"}) {
@@ -398,11 +427,11 @@ class Validator {
     return walk.causes.empty();
   }
 
-  void check_junctors(const Schema& schema, const Value& value, const FieldPath& place) {
+  void check_junctors(const Schema& schema, const Value& value, const FieldPath& place, const Value* old) {
     const auto matching = [&](const std::vector<std::shared_ptr<const Schema>>& all) {
       return std::count_if(all.begin(), all.end(), [&](const auto& each) { return holds(*each, value); });
     };
-    for (const auto& each : schema.all_of) check(*each, value, place);
+    for (const auto& each : schema.all_of) check(*each, value, place, old);
     if (!schema.any_of.empty() && matching(schema.any_of) == 0) {
       invalid(place, to_json(value), "must validate at least one schema (anyOf)");
     }
@@ -419,7 +448,18 @@ class Validator {
   size_t others_ = 0;
 };
 
+bool is_duplicate(const FieldCause& cause) { return cause.reason == "FieldValueDuplicate"; }
+
 }  // namespace
+
+std::vector<FieldCause> validate_change(const Schema& schema, const Value& old, const Value& value) {
+  Validator walk;
+  walk.check(schema, value, FieldPath{}, &old);
+  if (std::ranges::any_of(walk.causes, is_duplicate) && std::ranges::any_of(validate(schema, old), is_duplicate)) {
+    std::erase_if(walk.causes, is_duplicate);
+  }
+  return std::move(walk.causes);
+}
 
 std::vector<FieldCause> validate(const Schema& schema, const Value& value) {
   Validator walk;

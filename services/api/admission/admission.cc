@@ -1,6 +1,7 @@
 #include "services/api/admission/admission.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/field_path.h"
+#include "events/kinds/validate_change.h"
 #include "events/kinds/whole_numbers.h"
 #include "events/state/object.h"
 #include "events/state/policy.h"
@@ -154,11 +156,24 @@ const Schema& metadata_schema() {
   return kSchema;
 }
 
+/// What the kind's schema does not allow. Of a custom resource the values that an update leaves as they are may stay: a
+/// stricter schema must not keep its finalizers from being removed. A kind with rules still needs the right types.
+std::vector<FieldCause> schema_violations(const Kind& kind, const Value* old, const Value& object) {
+  if (kind.schema == nullptr) return {};
+  std::vector<FieldCause> found = validate(*kind.schema, object);
+  if (found.empty() || old == nullptr || kind.builtin || aggregated(kind)) return found;
+  const Value before = with_defaults(*kind.schema, prune(*kind.schema, with_whole_numbers(*old)));
+  std::vector<FieldCause> changed = validate_change(*kind.schema, before, object);
+  if (rules_of(kind) == nullptr) return changed;
+  std::ranges::copy_if(found, std::back_inserter(changed),
+                       [](const FieldCause& cause) { return cause.reason == "FieldValueTypeInvalid"; });
+  return changed;
+}
+
 /// Validation by the schemas. A field of the wrong type is an error, as no later check may read the object then.
-Result<Causes> check_schema(const Kind& kind, const Value& object) {
+Result<Causes> check_schema(const Kind& kind, const Value* old, const Value& object) {
   Causes causes;
-  std::vector<FieldCause> found;
-  if (kind.schema != nullptr) found = validate(*kind.schema, object);
+  std::vector<FieldCause> found = schema_violations(kind, old, object);
   // A status that the schema requires is written later, through its own subresource.
   if (kind.has_status) std::erase_if(found, [](const FieldCause& cause) { return cause.field == "status"; });
   for (FieldCause& cause : validate(metadata_schema(), object)) found.push_back(std::move(cause));
@@ -257,7 +272,7 @@ void warn_of_selectors(const Value& value, const std::string& field, std::vector
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
   object = with_schema_defaults(kind, std::move(object));
-  SHIPLOG_TRY(auto causes, check_schema(kind, object));
+  SHIPLOG_TRY(auto causes, check_schema(kind, old, object));
 
   check_scale(kind, object, false, causes);
   unite_owners(object.edit("metadata"), admission.warnings);
@@ -394,7 +409,7 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
   object = with_schema_defaults(kind, std::move(object));
   if (old != nullptr && kind.has_status) keep_field(object, *old, "status");
-  auto readable = check_schema(kind, object);
+  auto readable = check_schema(kind, old, object);
   if (!readable && kind.builtin) return readable.error();
   const Rules* rules = rules_of(kind);
   if (readable && rules != nullptr && rules->fill != nullptr) {
@@ -411,7 +426,7 @@ Result<Value> admit_view(Admission& admission, Value object, bool creating) {
   SHIPLOG_TRY(settle_identity(admission, object));
   SHIPLOG_TRY(drop_unknown(admission, object));
   if (kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
-  SHIPLOG_TRY(auto causes, check_schema(kind, object));
+  SHIPLOG_TRY(auto causes, check_schema(kind, nullptr, object));
   if (creating && kind.kind == "Event") {  // EVENT-2
     for (const char* field : {"eventTime", "reportingController", "reportingInstance", "action", "reason"}) {
       if (object[field].is_empty()) causes.required(field);
@@ -460,7 +475,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
   Value written = Value::object();
   for (const char* field : {"apiVersion", "kind", "metadata", "status"}) keep_field(written, merged, field);
-  SHIPLOG_TRY(auto schema_causes, check_schema(kind, written));
+  SHIPLOG_TRY(auto schema_causes, check_schema(kind, &old, written));
   Causes causes;
   for (const FieldCause& cause : schema_causes.list()) {
     if (cause.field.starts_with("status") && !aggregated(kind)) causes.add(cause);

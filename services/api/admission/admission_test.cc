@@ -356,5 +356,74 @@ TEST(Admission, SurvivesAnyJson) {
   }
 }
 
+/// A kind that a user defined, whose spec and status have these fields.
+Kinds kinds_with_thing(const std::string& fields) {
+  const std::string schema = R"({"type":"object","properties":{)" + fields + "}}";
+  const auto kinds = Kinds::compiled().with(
+      json(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",)"
+           R"("metadata":{"name":"things.up.io"},"spec":{"group":"up.io","scope":"Namespaced",)"
+           R"("names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},)"
+           R"("versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},)"
+           R"("schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":)" +
+           schema + R"(,"status":)" + schema + "}}}}]}}"));
+  EXPECT_TRUE(kinds.has_value()) << message_of(kinds);
+  return kinds ? kinds.value() : Kinds::compiled();
+}
+
+Admission admission_for_thing(const Kinds& kinds) {
+  Admission admission;
+  admission.kinds = &kinds;
+  admission.kind = kinds.find_type("things.up.io");
+  admission.ns = "default";
+  admission.name = "r";
+  return admission;
+}
+
+TEST(Admission, ACustomResourceThatAStricterSchemaMadeInvalidCanBeChanged) {  // CRD-7: CRDValidationRatcheting
+  const Kinds kinds = kinds_with_thing(R"("a":{"type":"string","maxLength":3},"b":{"type":"integer"},)"
+                                       R"("c":{"type":"string","default":"new"})");
+  const Value old = json(R"({"apiVersion":"up.io/v1","kind":"Thing","metadata":{"name":"r","namespace":"default",)"
+                         R"("resourceVersion":"7","finalizers":["x.y/z"],"deletionTimestamp":"2026-01-01T00:00:00Z"},)"
+                         R"("spec":{"a":"toolong","b":"text","dropped":1},"status":{"a":"toolong"}})");
+  Admission admission = admission_for_thing(kinds);
+  Value changed = old;
+  changed.edit("metadata").erase("finalizers");
+  const auto released = admit_update(admission, old, changed);
+  ASSERT_TRUE(released.has_value()) << message_of(released);
+  EXPECT_EQ(released.value()["spec"], json(R"({"a":"toolong","b":"text","c":"new"})"));
+
+  changed = old;
+  changed.edit("spec").set("c", "other");
+  EXPECT_TRUE(admit_update(admission, old, changed).has_value());
+  changed.edit("spec").set("a", "too_long");
+  EXPECT_EQ(fields_of(admit_update(admission, old, changed)), "spec.a");
+  changed.edit("spec").set("b", "other");
+  EXPECT_EQ(fields_of(admit_update(admission, old, changed)), "spec.a,spec.b");
+
+  changed = old;
+  changed.edit("status").set("c", "other");
+  EXPECT_TRUE(admit_status_update(admission, old, changed).has_value());
+  changed.edit("status").set("a", "too_long");
+  EXPECT_EQ(fields_of(admit_status_update(admission, old, changed)), "status.a");
+}
+
+TEST(Admission, ABuiltInObjectIsValidatedAsAWhole) {
+  Value old = stored("configmaps", kConfigMap);
+  old.edit("data").set("a", 1);
+  Value changed = old;
+  changed.edit("metadata").edit("labels").set("x", "y");
+  EXPECT_EQ(update("configmaps", old, changed).error().code, ErrorCode::kBadRequest);
+}
+
+TEST(Admission, AKindWithRulesOfItsOwnNeedsTheRightTypesEvenOfWhatDoesNotChange) {
+  const char* const policies = "propagationpolicies.policy.karmada.io";
+  Value old = stored(policies, json(R"({"metadata":{"name":"p"},"spec":{"resourceSelectors":[{"apiVersion":"apps/v1",)"
+                                    R"("kind":"Deployment"}]}})"));
+  old.edit("spec").edit("resourceSelectors").edit_items()[0].set("name", 7);
+  Value changed = old;
+  changed.edit("metadata").edit("labels").set("x", "y");
+  EXPECT_EQ(fields_of(update(policies, old, changed)), "spec.resourceSelectors[0].name");
+}
+
 }  // namespace
 }  // namespace shiplog::api
