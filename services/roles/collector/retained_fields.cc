@@ -13,7 +13,11 @@ Value of_members(const Value& observed, const Value& manifest, const Value& kept
     if (manifest.contains(name) && manifest[name] == value) continue;
     Value own = without_retained(observed[name], manifest[name], value);
     const bool nothing = own.is_null() || (own.is_object() && own.size() == 0);
-    nothing && !manifest.contains(name) ? (void)result.erase(name) : result.set(name, std::move(own));
+    if (nothing && !manifest.contains(name)) {
+      result.erase(name);
+    } else {
+      result.set(name, std::move(own));
+    }
   }
   for (const auto& [key, value] : manifest.members()) {  // what the member does without
     const auto name = key.as_string();
