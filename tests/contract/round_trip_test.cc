@@ -26,9 +26,18 @@ constexpr const char* kRequest =
     "SlBoS3V4aApTUWhZT1c4bFpnSWdGcm5teTcvbkxGUFpnK2RTcjhFeTNKL3N4cjd5M0JuVWJqZ2NLOFlIYmRzPQotLS0tLUVO"
     "RCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
-/// Minimal objects, by type.
+/// Minimal objects, by type; with one of those that exclude each other, and with words that no schema lists.
 std::map<std::string, std::string> samples() {
-  const std::string pod = "metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: 'i:1'}]}";
+  const std::string pod =
+      "metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: 'i:1', livenessProbe: {httpGet: {port: 80}}, "
+      "readinessProbe: {grpc: {port: 80}}, startupProbe: {tcpSocket: {port: 80}}, lifecycle: {preStop: {exec: "
+      "{command: "
+      "[a]}}}, env: [{name: a, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}], tolerations: [{key: a, operator: "
+      "Exists}], topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}], "
+      "affinity: "
+      "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: "
+      "a, "
+      "operator: Exists}]}]}}}}";
   const std::string job =
       "template: {spec: {restartPolicy: Never, containers: [{name: c, image: 'i:1'}], volumes: [{name: v, emptyDir: "
       "{}}]}}";

@@ -5,6 +5,9 @@
 
 #include "events/base/names.h"
 #include "events/base/quantity.h"
+#include "services/api/admission/container_rules.h"
+#include "services/api/admission/metadata.h"
+#include "services/api/admission/scheduling_rules.h"
 
 namespace shiplog::api {
 namespace {
@@ -44,12 +47,6 @@ void check_ports(const Value& ports, const std::string& field, Causes& causes) {
     const std::string_view protocol = port["protocol"].as_string();
     if (protocol != "TCP" && protocol != "UDP" && protocol != "SCTP") {
       causes.not_supported(here + ".protocol", port["protocol"], {"SCTP", "TCP", "UDP"});
-    }
-    const std::string_view name = port["name"].as_string();
-    if (name.size() > 15) causes.invalid(here + ".name", port["name"], "must be no more than 15 characters");
-    if (!name.empty() && label_problem(name)) {
-      causes.invalid(here + ".name", port["name"],
-                     "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     }
   }
 }
@@ -129,6 +126,82 @@ void check_name(const Value& name, const std::string& field, std::set<std::strin
   }
 }
 
+void check_volume_fields(const Value& volume, const std::string& field, Causes& causes) {
+  const auto check_files = [&](const Value& files, const std::string& here) {
+    for (size_t i = 0; i < files.size(); ++i) {
+      check_volume_field(files[i]["fieldRef"], at(here, i) + ".fieldRef", causes);
+    }
+  };
+  check_files(volume["downwardAPI"]["items"], field + ".downwardAPI.items");
+  const Value& sources = volume["projected"]["sources"];
+  for (size_t i = 0; i < sources.size(); ++i) {
+    check_files(sources[i]["downwardAPI"]["items"], at(field + ".projected.sources", i) + ".downwardAPI.items");
+  }
+}
+
+void check_name_servers(const Value& spec, const std::string& field, Causes& causes) {
+  if (spec["dnsPolicy"].as_string() != "None") return;
+  const Value& config = spec["dnsConfig"];
+  if (config.is_null()) {
+    causes.required(field + ".dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
+  } else if (config["nameservers"].size() == 0) {
+    causes.required(field + ".dnsConfig.nameservers",
+                    "must provide at least one DNS nameserver when `dnsPolicy` is None");
+  }
+}
+
+void check_pod_users(const Value& security, const std::string& field, Causes& causes) {
+  for (const char* name : {"fsGroup", "runAsGroup", "runAsUser"}) {
+    check_user_number(security[name], field + "." + name, causes);
+  }
+  const Value& groups = security["supplementalGroups"];
+  for (size_t i = 0; i < groups.size(); ++i) {
+    check_user_number(groups[i], at(field + ".supplementalGroups", i), causes);
+  }
+}
+
+/// The rules that older builds did not have.
+void check_values(const Value& spec, const std::string& field, Causes& causes) {
+  for (size_t i = 0; i < spec["volumes"].size(); ++i) {
+    check_volume_fields(spec["volumes"][i], at(field + ".volumes", i), causes);
+  }
+  for (const char* list : {"containers", "initContainers"}) {
+    const bool init = std::string_view{list} == "initContainers";
+    for (size_t i = 0; i < spec[list].size(); ++i) {
+      check_container_values(spec[list][i], spec, init, at(field + "." + list, i), causes);
+    }
+  }
+  check_labels(spec["nodeSelector"], field + ".nodeSelector", causes);
+  check_pod_users(spec["securityContext"], field + ".securityContext", causes);
+  check_name_servers(spec, field, causes);
+  for (const char* name : {"hostname", "subdomain"}) {
+    if (spec[name].is_empty()) continue;
+    if (const auto problem = label_problem(spec[name].as_string())) {
+      causes.invalid(field + "." + name, spec[name], *problem);
+    }
+  }
+  for (const char* name : {"nodeName", "priorityClassName", "runtimeClassName", "serviceAccountName"}) {
+    if (spec[name].is_empty()) continue;
+    if (const auto problem = subdomain_problem(spec[name].as_string())) {
+      causes.invalid(field + "." + name, spec[name], *problem);
+    }
+  }
+  check_scheduling(spec, field, causes);
+}
+
+/// What is wrong with `spec`, but not with `old`: an object that an older build admitted can still be scaled, labelled,
+/// deleted and mended step by step.
+void check_new_values(const Value& spec, const Value& old, const std::string& field, Causes& causes) {
+  Causes found;
+  check_values(spec, field, found);
+  if (found.empty()) return;
+  Causes before;
+  if (!old.is_null()) check_values(old, field, before);
+  for (const FieldCause& cause : found.list()) {
+    if (std::find(before.list().begin(), before.list().end(), cause) == before.list().end()) causes.add(cause);
+  }
+}
+
 }  // namespace
 
 void fill_pod_spec(Value& spec) {
@@ -148,7 +221,8 @@ void fill_pod_spec(Value& spec) {
   }
 }
 
-void check_pod_spec(const Value& spec, const std::string& field, Causes& causes, const std::set<std::string>& claims) {
+void check_pod_spec(const Value& spec, const Value& old, const std::string& field, Causes& causes,
+                    const std::set<std::string>& claims) {
   std::set<std::string> volumes;
   const Value& volume_list = spec["volumes"];
   for (size_t i = 0; i < volume_list.size(); ++i) {
@@ -183,6 +257,7 @@ void check_pod_spec(const Value& spec, const std::string& field, Causes& causes,
   if (const Value& deadline = spec["activeDeadlineSeconds"]; !deadline.is_null() && deadline.as_int() < 1) {
     causes.invalid(field + ".activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive");
   }
+  check_new_values(spec, old, field, causes);
 }
 
 }  // namespace shiplog::api

@@ -33,8 +33,14 @@ void check_not_negative(const Value& owner, const std::string& field, const char
   if (owner[name].as_int() < 0) causes.invalid(field + "." + name, owner[name], kNotNegative);
 }
 
+/// What the write replaces; null for a create.
+const Value& replaced(const Write& write) {
+  static const Value kNone;
+  return write.old == nullptr ? kNone : *write.old;
+}
+
 /// `selector` and `template` of the apps kinds; `what`: "deployment".
-void check_template(const Value& spec, const std::string& what, Causes& causes) {
+void check_template(const Value& spec, const Write& write, const std::string& what, Causes& causes) {
   const Value& selector = spec["selector"];
   const Value& labels = spec["template"]["metadata"]["labels"];
   if (selector.is_null()) {
@@ -51,7 +57,8 @@ void check_template(const Value& spec, const std::string& what, Causes& causes) 
   check_labels(labels, "spec.template.metadata.labels", causes);
   std::set<std::string> claims;
   for (const Value& claim : spec["volumeClaimTemplates"].items()) claims.insert(claim["metadata"]["name"].str());
-  check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes, claims);
+  check_pod_spec(spec["template"]["spec"], replaced(write)["spec"]["template"]["spec"], "spec.template.spec", causes,
+                 claims);
 }
 
 void check_always_restarts(const Value& spec, Causes& causes) {
@@ -84,7 +91,7 @@ void check_deployment(const Value& object, const Write& write, Causes& causes) {
   for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}) {
     check_not_negative(spec, "spec", name, causes);
   }
-  check_template(spec, "deployment", causes);
+  check_template(spec, write, "deployment", causes);
   check_always_restarts(spec, causes);
   check_immutable(object, write, "selector", causes);
   if (spec["progressDeadlineSeconds"].is_int() &&
@@ -123,7 +130,7 @@ void check_replica_set(const Value& object, const Write& write, Causes& causes) 
   const Value& spec = object["spec"];
   check_not_negative(spec, "spec", "replicas", causes);
   check_not_negative(spec, "spec", "minReadySeconds", causes);
-  check_template(spec, "deployment", causes);  // upstream's own word here
+  check_template(spec, write, "deployment", causes);  // upstream's own word here
   check_always_restarts(spec, causes);
   check_immutable(object, write, "selector", causes);
 }
@@ -153,7 +160,7 @@ void check_stateful_set(const Value& object, const Write& write, Causes& causes)
   for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit"}) {
     check_not_negative(spec, "spec", name, causes);
   }
-  check_template(spec, "statefulset", causes);
+  check_template(spec, write, "statefulset", causes);
   check_always_restarts(spec, causes);
   const std::string_view management = spec["podManagementPolicy"].as_string();
   if (management != "OrderedReady" && management != "Parallel") {
@@ -201,7 +208,7 @@ void check_daemon_set(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_not_negative(spec, "spec", "minReadySeconds", causes);
   check_not_negative(spec, "spec", "revisionHistoryLimit", causes);
-  check_template(spec, "daemonset", causes);
+  check_template(spec, write, "daemonset", causes);
   check_always_restarts(spec, causes);
   check_immutable(object, write, "selector", causes);
   const std::string_view type = spec["updateStrategy"]["type"].as_string();
@@ -225,14 +232,14 @@ void fill_job(Value& object, const Write&) {
   if (object["spec"].is_object()) fill_job_spec(object.edit("spec"));
 }
 
-void check_job_spec(const Value& spec, const std::string& field, Causes& causes) {
+void check_job_spec(const Value& spec, const Value& old, const std::string& field, Causes& causes) {
   for (const char* name :
        {"parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"}) {
     check_not_negative(spec, field, name, causes);
   }
   const std::string pod = field + ".template.spec";
   check_labels(spec["template"]["metadata"]["labels"], field + ".template.metadata.labels", causes);
-  check_pod_spec(spec["template"]["spec"], pod, causes);
+  check_pod_spec(spec["template"]["spec"], old["template"]["spec"], pod, causes);
   const Value& restart = spec["template"]["spec"]["restartPolicy"];
   if (restart.as_string() == "Always") causes.not_supported(pod + ".restartPolicy", restart, {"OnFailure", "Never"});
   const std::string_view mode = spec["completionMode"].as_string();
@@ -246,7 +253,7 @@ void check_job_spec(const Value& spec, const std::string& field, Causes& causes)
 
 void check_job(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
-  check_job_spec(spec, "spec", causes);
+  check_job_spec(spec, replaced(write)["spec"], "spec", causes);
   if (spec["manualSelector"].as_bool() && spec["selector"].is_null()) causes.required("spec.selector");
   check_immutable(object, write, "selector", causes);
   check_immutable(object, write, "completionMode", causes);
@@ -288,7 +295,7 @@ bool is_cron_schedule(std::string_view text) {
 
 namespace {
 
-void check_cron_job(const Value& object, const Write&, Causes& causes) {
+void check_cron_job(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   if (spec["schedule"].is_empty()) {
     causes.required("spec.schedule");
@@ -303,7 +310,8 @@ void check_cron_job(const Value& object, const Write&, Causes& causes) {
   for (const char* name : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
     check_not_negative(spec, "spec", name, causes);
   }
-  check_job_spec(spec["jobTemplate"]["spec"], "spec.jobTemplate.spec", causes);
+  check_job_spec(spec["jobTemplate"]["spec"], replaced(write)["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec",
+                 causes);
   if (object["metadata"]["name"].as_string().size() > 52) {
     causes.invalid("metadata.name", object["metadata"]["name"], "must be no more than 52 characters");
   }
@@ -357,7 +365,7 @@ void fill_replication_controller(Value& object, const Write& write) {
   if (object["metadata"]["labels"].size() == 0) object.edit("metadata").set("labels", labels);
 }
 
-void check_replication_controller(const Value& object, const Write&, Causes& causes) {
+void check_replication_controller(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_not_negative(spec, "spec", "replicas", causes);
   check_not_negative(spec, "spec", "minReadySeconds", causes);
@@ -372,7 +380,7 @@ void check_replication_controller(const Value& object, const Write&, Causes& cau
     break;
   }
   check_labels(labels, "spec.template.metadata.labels", causes);
-  check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes);
+  check_pod_spec(spec["template"]["spec"], replaced(write)["spec"]["template"]["spec"], "spec.template.spec", causes);
   check_always_restarts(spec, causes);
 }
 
@@ -380,9 +388,9 @@ void fill_pod_template(Value& object, const Write&) {
   if (object["template"]["spec"].is_object()) fill_pod_spec(object.edit("template").edit("spec"));
 }
 
-void check_pod_template(const Value& object, const Write&, Causes& causes) {
+void check_pod_template(const Value& object, const Write& write, Causes& causes) {
   check_labels(object["template"]["metadata"]["labels"], "template.metadata.labels", causes);
-  check_pod_spec(object["template"]["spec"], "template.spec", causes);
+  check_pod_spec(object["template"]["spec"], replaced(write)["template"]["spec"], "template.spec", causes);
 }
 
 void check_disruption_budget(const Value& object, const Write&, Causes& causes) {
@@ -407,7 +415,7 @@ void check_disruption_budget(const Value& object, const Write&, Causes& causes) 
 
 void check_pod(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
-  check_pod_spec(spec, "spec", causes);
+  check_pod_spec(spec, replaced(write)["spec"], "spec", causes);
   if (write.old == nullptr) return;
   Value allowed = (*write.old)["spec"];
   for (const char* name : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"}) {
