@@ -1,5 +1,6 @@
 #include "events/kinds/schema.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "events/base/base64.h"
 #include "events/base/time.h"
 #include "events/kinds/field_path.h"
+#include "events/kinds/pruned_and_defaulted.h"
 
 namespace shiplog {
 namespace {
@@ -102,6 +104,11 @@ Changed pruned(const Schema& schema, const Value& value, const FieldPath& place,
   });
 }
 
+/// A null in a field that is not nullable is removed, as if the field were missing.
+bool is_missing(const Schema& field, const Value& value) {
+  return value.is_null() && !field.nullable && field.type != Schema::Type::kAny;
+}
+
 Changed defaulted(const Schema& schema, const Value& value);
 
 Changed defaulted_object(const Schema& schema, const Value& value) {
@@ -118,9 +125,7 @@ Changed defaulted_object(const Schema& schema, const Value& value) {
   for (const auto& member : filled.members()) {
     const auto known = schema.properties.find(member.key());
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
-    // A null in a field that is not nullable is removed, as if the field were missing.
-    const bool no_value = member.value.is_null() && known != schema.properties.end() && !below->nullable &&
-                          below->type != Schema::Type::kAny;
+    const bool no_value = known != schema.properties.end() && is_missing(*below, member.value);
     Changed inner = below == nullptr || no_value ? Changed{} : defaulted(*below, member.value);
     if (no_value) {
       below_it.drop();
@@ -138,6 +143,32 @@ Changed defaulted(const Schema& schema, const Value& value) {
   if (value.is_object()) return defaulted_object(schema, value);
   if (!value.is_array() || schema.items == nullptr) return {};
   return walk_items(value, [&](const Value& item, size_t) { return defaulted(*schema.items, item); });
+}
+
+/// pruned() and defaulted() return nothing. `prunes`: false where only defaulted() walks.
+bool is_complete(const Schema& schema, const Value& value, bool root, bool prunes) {
+  if (value.is_array() && schema.items != nullptr) {
+    return std::ranges::all_of(value.items(),
+                               [&](const Value& item) { return is_complete(*schema.items, item, false, prunes); });
+  }
+  if (!value.is_object()) return true;
+  for (const auto& [name, property] : schema.properties) {
+    if (!property->fallback) continue;
+    const Value* given = value.find(name);
+    if (given == nullptr || (given->is_null() && !property->nullable)) return false;
+  }
+  prunes = prunes && (schema.type == Schema::Type::kObject || schema.type == Schema::Type::kAny);
+  const bool is_resource = root || schema.embedded_resource;
+  return std::ranges::all_of(value.members(), [&](const Value::Member& member) {
+    const bool pruned_there = prunes && !(is_resource && is_type_meta(member.key()));
+    const auto known = schema.properties.find(member.key());
+    if (known != schema.properties.end()) {
+      return !is_missing(*known->second, member.value) &&
+             is_complete(*known->second, member.value, false, pruned_there);
+    }
+    if (schema.additional != nullptr) return is_complete(*schema.additional, member.value, false, pruned_there);
+    return schema.preserve_unknown || !pruned_there;
+  });
 }
 
 /// A value that Go's omitempty leaves out.
@@ -261,6 +292,11 @@ Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped
 Value with_defaults(const Schema& schema, Value value) {
   Changed changed = defaulted(schema, value);
   return changed ? *std::move(changed) : value;
+}
+
+Value pruned_and_defaulted(const Schema& schema, Value value) {
+  if (is_complete(schema, value, true, true)) return value;
+  return with_defaults(schema, prune(schema, std::move(value)));
 }
 
 Value canonical(const Schema& schema, Value value) {

@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "events/kinds/pruned_and_defaulted.h"
 #include "events/kinds/structural_schema.h"
 #include "events/kinds/validate_change.h"
 #include "tests/support/literals.h"
@@ -265,6 +266,35 @@ TEST(StructuralSchema, RefusesSchemasThatAreNotStructural) {
     std::vector<std::string> fields;
     for (const FieldCause& cause : causes) fields.push_back(cause.field);
     EXPECT_TRUE(std::find(fields.begin(), fields.end(), field) != fields.end()) << document;
+  }
+}
+
+TEST(SchemaPrunedAndDefaulted, IsPruneAndThenDefaults) {  // CRD-7
+  const auto schema = schema_of(kNested);
+  for (const char* text :
+       {"spec: {size: 1, mode: slow}",
+        "spec: {size: 1}",
+        "spec: {size: null, mode: slow}",
+        "spec: {size: 1, mode: null}",
+        "spec: {size: 1, mode: slow, name: null}",
+        "spec: {size: 1, mode: slow, maybe: null}",
+        "spec: {size: 1, mode: slow, sise: 2}",
+        "{spec: {size: 1, mode: slow}, extra: 1}",
+        "{apiVersion: v1, kind: K, metadata: {a: 1}, spec: {size: 1, mode: slow, labels: {a: b, c: null}}}",
+        "spec: {size: 1, mode: slow, items: [{live: true}]}",
+        "spec: {size: 1, mode: slow, items: [{live: true}, {}]}",
+        "spec: {size: 1, mode: slow, items: [{live: true, of: 1}]}",
+        "spec: {size: 1, mode: slow, free: {any: 1, kept: {a: b}}}",
+        "spec: {size: 1, mode: slow, free: {any: 1, kept: {a: b, c: d}}}",
+        "spec: {size: 1, mode: slow, template: {kind: K, metadata: {any: 1}, spec: {}}}",
+        "spec: {size: 1, mode: slow, template: {other: 1}}",
+        "spec: {size: {a: 1}, mode: slow, name: {b: 1}}",
+        "spec: {size: 1, mode: slow, items: {live: true, of: 1}}",
+        "spec: [1]",
+        "spec: null",
+        "[]",
+        "7"}) {
+    EXPECT_EQ(pruned_and_defaulted(*schema, yaml(text)), with_defaults(*schema, prune(*schema, yaml(text)))) << text;
   }
 }
 

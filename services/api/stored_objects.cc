@@ -40,7 +40,7 @@ Result<Value> StoredObjects::load_as(const Kind& kind, const ObjectKey& key, std
     if (object.error().code == ErrorCode::kGone) return not_found({kind.group, kind.kind, kind.plural, key.name.str()});
     return object.error();
   }
-  return kind.builtin ? std::move(object).value() : in_version(kind, std::move(object).value());
+  return kind.builtin ? std::move(object).value() : pruned_in_version(kind, std::move(object).value());
 }
 
 Result<Value> StoredObjects::load_version(std::string_view json) const {

@@ -303,15 +303,16 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       const IncludeObject wanted = include == "None"     ? IncludeObject::kNone
                                    : include == "Object" ? IncludeObject::kObject
                                                          : IncludeObject::kMetadata;
-      Value table =
-          table_of(*context_->kind, std::span{&object, 1}, wanted, now(), accept.meta_version, !columns_sent_);
+      // The tables of a view are those of what is stored.
+      const Value row = context_->kind->builtin ? object : pruned_in_version(*context_->kind, object);
+      Value table = table_of(*context_->kind, std::span{&row, 1}, wanted, now(), accept.meta_version, !columns_sent_);
       table.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
       columns_sent_ = true;
       append_json(table, out);
     } else if (accept.form == Accept::Form::kPartialMetadata) {
       append_json(partial_metadata(object, accept.meta_version), out);
     } else {
-      const Value shown = in_version(*context_->kind, object);
+      const Value shown = pruned_in_version(*context_->kind, object);
       if (!json.empty() && shown == object) {  // one and the same Value, unless the version is another
         out += json;
       } else {

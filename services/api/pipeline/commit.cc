@@ -143,7 +143,7 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
 /// The event that puts the object, sealed and in the version that is stored.
 StageResult<Event> put_event(const Server& server, const RequestContext& context, const WriteRequest& write,
                              const ObjectKey& key, const WriteChanges& changes, Value object) {
-  if (!context.kind->storage) object = in_version(*context.kinds->find_type(key.type), std::move(object));
+  if (!context.kind->storage) object = pruned_in_version(*context.kinds->find_type(key.type), std::move(object));
   auto stored = sealed(server, write, context, std::move(object), key, changes.put != WriteChanges::Put::kCreate);
   if (!stored) return std::move(stored).error();
   if (changes.put == WriteChanges::Put::kCreate) return Event{ObjectCreated{key, std::move(stored).value()}};

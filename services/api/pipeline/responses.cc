@@ -31,8 +31,8 @@ std::string quote_warning(std::string_view warning) {
 Value shown_in(const RequestContext& context, Value object) {
   if (context.kind == nullptr) return object;
   const bool as_stored = context.accept.form == Accept::Form::kTable && context.kind->is_view();
-  return as_stored || object["kind"].as_string() != context.kind->kind ? object
-                                                                       : in_version(*context.kind, std::move(object));
+  if (as_stored || object["kind"].as_string() != context.kind->kind) return object;
+  return pruned_in_version(*context.kind, std::move(object));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "events/base/json.h"
 #include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/pipeline/responses.h"
 #include "tests/support/manual_server.h"
 
 namespace shiplog::api {
@@ -152,6 +153,49 @@ TEST_F(StagesTest, ReadCurrentReturnsTheObjectOrThatThereIsNone) {
   EXPECT_EQ(found.value().object.value()["metadata"]["name"].str(), "a");
 }
 
+/// A definition of two versions: `stored` and `other` are the fields of their specs.
+Event things_defined(const std::string& stored, const std::string& other) {
+  const auto version = [](const std::string& name, bool storage, const std::string& fields) {
+    return R"({"name":")" + name + R"(","served":true,"storage":)" + (storage ? "true" : "false") +
+           R"(,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"status":)"
+           R"({"type":"object"},"spec":{"type":"object","properties":{)" +
+           fields + "}}}}}}";
+  };
+  return ObjectCreated{
+      {type::kCustomResourceDefinition, "", "things.up.io"},
+      json(
+          R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.up.io"},)"
+          R"("spec":{"group":"up.io","scope":"Namespaced",)"
+          R"("names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},"versions":[)" +
+          version("v1", true, stored) + "," + version("v2", false, other) + "]}}")};
+}
+
+const ObjectKey kThing{"things.up.io", "default", "p"};
+constexpr const char* kThings = "/apis/up.io/v1/namespaces/default/things";
+
+TEST_F(StagesTest, AFieldThatADefinitionHasLostIsNoFieldOfTheRequest_CRD_7) {
+  server_.put(things_defined(R"("a":{"type":"string"})", R"("b":{"type":"string"})"));
+  server_.put(ObjectCreated{kThing, json(R"({"apiVersion":"up.io/v1","kind":"Thing","metadata":{"name":"p",)"
+                                         R"("namespace":"default"},"spec":{"a":"one","old":"legacy"}})")});
+  const std::string things = std::string{kThings} + "/p";
+  for (const std::string& path : {things, things + "/status"}) {
+    for (const char* type : {"application/merge-patch+json", "application/apply-patch+yaml"}) {
+      const auto context = server_.context("PATCH", path + "?fieldValidation=Strict&fieldManager=m", type);
+      const auto write = decode(server_.server(), *context,
+                                R"({"apiVersion":"up.io/v1","kind":"Thing","metadata":{"labels":{"x":"y"}}})");
+      ASSERT_TRUE(write);
+      Proposal proposal = proposal_of(*context, write.value());
+      Lane lane = server_.lane();
+      const auto validated = server_.finish(validate(server_.server(), *context, write.value(), lane, proposal));
+      ASSERT_TRUE(validated) << path << " " << validated.error().error.message;
+      EXPECT_EQ(validated.value().object["spec"], json(R"({"a":"one"})")) << path << " " << type;
+    }
+  }
+  const auto context = server_.context("GET", things);
+  answer_object(*context, 200, server_.server().objects.find(kThing).value(), UtcMillis{});
+  EXPECT_EQ(json(server_.writer->response->body)["spec"], json(R"({"a":"one"})"));
+}
+
 TEST_F(StagesTest, ReadCurrentMakesTheRequestForALargeObjectALargeOne) {
   Value large = ManualServer::object("a");
   large.set("data", Value::object({{"k", std::string(LargeRequests::kLargeBytes, 'x')}}));
@@ -224,6 +268,15 @@ TEST_F(CommitTest, AnswersOnceTheObjectIsFolded) {
   EXPECT_NE(server_.state().find(kMap), nullptr);
   EXPECT_EQ(server_.journal.back().request.verb, "create");
   EXPECT_EQ(server_.journal.back().actor.user, "admin");
+}
+
+TEST_F(CommitTest, AFieldThatTheStoredVersionDoesNotHaveIsNotStored_CRD_10) {
+  server_.put(things_defined(R"("a":{"type":"string"})", R"("a":{"type":"string"},"b":{"type":"string"})"));
+  const auto context = server_.context("POST", "/apis/up.io/v2/namespaces/default/things");
+  const auto write = decode(server_.server(), *context, R"({"metadata":{"name":"p"},"spec":{"a":"one","b":"two"}})");
+  ASSERT_TRUE(write);
+  ASSERT_TRUE(committed(*context, write.value()));
+  EXPECT_EQ(server_.server().objects.find(kThing).value()["spec"], json(R"({"a":"one"})"));
 }
 
 TEST_F(CommitTest, OfADryRunStoresNothing) {

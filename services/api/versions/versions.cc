@@ -6,6 +6,7 @@
 
 #include "events/base/ascii.h"
 #include "events/base/json.h"
+#include "events/kinds/pruned_and_defaulted.h"
 #include "events/kinds/schema.h"
 
 namespace shiplog::api {
@@ -186,19 +187,23 @@ Value rename_event(Value object, bool to_core) {
 
 namespace {
 
-/// A definition may have been given a default since the object was stored (CRD-7). Compiled kinds are as they are.
-bool may_lack_defaults(const Kind& kind) {
+/// A definition may have been given a default, or have lost a field, since the object was stored (CRD-7). Compiled
+/// kinds are as they are.
+bool may_have_changed(const Kind& kind) {
   if (kind.builtin || kind.schema == nullptr) return false;
   const Kind* compiled = Kinds::compiled().find(kind.group, kind.version, kind.plural);
   return compiled == nullptr || compiled->schema != kind.schema;
 }
 
-}  // namespace
+enum class Unknown { kKept, kPruned };
 
-Value in_version(const Kind& kind, Value object) {
+Value converted(const Kind& kind, Value object, Unknown unknown) {
   const std::string wanted = kind.api_version();
   if (!object.is_object()) return object;
-  if (may_lack_defaults(kind)) object = with_defaults(*kind.schema, std::move(object));
+  if (may_have_changed(kind)) {
+    object = unknown == Unknown::kPruned ? pruned_and_defaulted(*kind.schema, std::move(object))
+                                         : with_defaults(*kind.schema, std::move(object));
+  }
   if (object["apiVersion"].as_string() == wanted) return object;
   if (kind.builtin && kind.group == "autoscaling") {
     object = kind.version == "v1" ? autoscaler_to_v1(std::move(object)) : autoscaler_to_v2(std::move(object));
@@ -208,5 +213,11 @@ Value in_version(const Kind& kind, Value object) {
   object.set("apiVersion", wanted);
   return object;
 }
+
+}  // namespace
+
+Value in_version(const Kind& kind, Value object) { return converted(kind, std::move(object), Unknown::kKept); }
+
+Value pruned_in_version(const Kind& kind, Value object) { return converted(kind, std::move(object), Unknown::kPruned); }
 
 }  // namespace shiplog::api

@@ -11,4 +11,9 @@ namespace shiplog::api {
 /// does, so that no conversion loses a value. Defaults that a definition was given later are filled in.
 Value in_version(const Kind& kind, Value object);
 
+/// in_version() without the fields that the definition of `kind` does not have (any longer): how clients read what
+/// another version of the definition admitted, and how a version is stored that is not the stored one (CRD-7). An
+/// object without such fields is not copied.
+Value pruned_in_version(const Kind& kind, Value object);
+
 }  // namespace shiplog::api

@@ -75,6 +75,33 @@ TEST(Versions, ACustomKindIsTheSameInAll) {
   EXPECT_EQ(shown, json(R"({"apiVersion":"example.com/v1","kind":"Sofa","spec":{"a":1}})"));
 }
 
+/// As the definition of a user gives it.
+Kind sofa_with(const std::string& properties) {
+  const auto kinds = kinds_of(json(
+      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"sofas.example.com"},)"
+      R"("spec":{"group":"example.com","scope":"Namespaced",)"
+      R"("names":{"plural":"sofas","singular":"sofa","kind":"Sofa","listKind":"SofaList"},)"
+      R"("versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)"
+      R"({"type":"object","properties":{"spec":{"type":"object","properties":{)" +
+      properties + "}}}}}}]}}"));
+  EXPECT_TRUE(kinds.has_value());
+  return kinds.value().at(0);
+}
+
+TEST(Versions, AFieldThatADefinitionHasLostIsNotRead) {  // CRD-7, CRD-10
+  const Kind sofa = sofa_with(R"("a":{"type":"string"},"seats":{"type":"array","items":{"type":"object","properties":{
+      "wide":{"type":"boolean"}}}},"free":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
+      "new":{"type":"integer","default":3})");
+  const Value stored = json(R"({"apiVersion":"example.com/v2","kind":"Sofa","metadata":{"name":"s","labels":{"x":"y"}},
+      "spec":{"a":"one","old":"legacy","seats":[{"wide":true,"soft":1}],"free":{"any":1}},"gone":{}})");
+  EXPECT_EQ(pruned_in_version(sofa, stored),
+            json(R"({"apiVersion":"example.com/v1","kind":"Sofa","metadata":{"name":"s","labels":{"x":"y"}},
+                     "spec":{"a":"one","seats":[{"wide":true}],"free":{"any":1},"new":3}})"));
+  EXPECT_EQ(in_version(sofa, stored)["spec"]["old"].str(), "legacy") << "webhooks convert back what they get";
+  const Value built_in = json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"old":1})");
+  EXPECT_EQ(pruned_in_version(kind("", "v1", "configmaps"), built_in), built_in);
+}
+
 TEST(Versions, WhatIsMalformedDoesNoHarm) {
   const Kind& v2 = kind("autoscaling", "v2", "horizontalpodautoscalers");
   EXPECT_EQ(in_version(v2, json(R"({"apiVersion":"autoscaling/v1","spec":7})"))["spec"].as_int(), 7);
