@@ -43,6 +43,12 @@ void Causes::add(const Causes& others) {
   left_out_ = left_out_ || others.left_out_;
 }
 
+void Causes::add_new(const Causes& others, const Causes& before) {
+  for (const FieldCause& cause : others.list_) {
+    if (std::find(before.list_.begin(), before.list_.end(), cause) == before.list_.end()) add(cause);
+  }
+}
+
 std::vector<FieldCause> Causes::take() {
   if (left_out_) list_.push_back({"", "FieldValueInvalid", "further errors are not shown"});
   left_out_ = false;

@@ -27,6 +27,8 @@ class Causes {
   /// One that is there already is not repeated.
   void add(FieldCause cause);
   void add(const Causes& others);
+  /// Those of `others` that `before` does not have: what was wrong before a write does not refuse it.
+  void add_new(const Causes& others, const Causes& before);
 
   bool empty() const { return list_.empty(); }
   const std::vector<FieldCause>& list() const { return list_; }

@@ -160,6 +160,27 @@ void check_autoscaler(const Value& object, const Write& write, Causes& causes) {
 
 // --- CronFederatedHPA
 
+/// Five fields of what cron's fields are made of, or one of its words.
+bool is_cron_schedule(std::string_view text) {
+  if (text.starts_with("@every ")) return text.size() > 7;
+  for (const char* word : {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) {
+    if (text == word) return true;
+  }
+  size_t fields = 0;
+  bool inside = false;
+  for (const char c : text) {
+    if (c == ' ' || c == '\t') {
+      inside = false;
+      continue;
+    }
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && std::string_view{"0123456789*/,-?"}.find(c) == std::string_view::npos) return false;
+    if (!inside) ++fields;
+    inside = true;
+  }
+  return fields == 5;
+}
+
 void check_cron_rule(const Value& rule, const std::string& field, bool scales_autoscaler, Causes& causes) {
   if (!is_cron_schedule(rule["schedule"].as_string())) {
     causes.invalid(field + ".schedule", rule["schedule"], "invalid cron format");

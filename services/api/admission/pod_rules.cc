@@ -197,9 +197,7 @@ void check_new_values(const Value& spec, const Value& old, const std::string& fi
   if (found.empty()) return;
   Causes before;
   if (!old.is_null()) check_values(old, field, before);
-  for (const FieldCause& cause : found.list()) {
-    if (std::find(before.list().begin(), before.list().end(), cause) == before.list().end()) causes.add(cause);
-  }
+  causes.add_new(found, before);
 }
 
 }  // namespace

@@ -41,7 +41,6 @@ const Rules* rules_of(const Kind& kind);
 
 // What kinds of several families share.
 void check_ingress(const Value& object, const Write& write, Causes& causes);  ///< spec is an IngressSpec
-bool is_cron_schedule(std::string_view text);
 
 // One table per family of kinds.
 const std::vector<Rules>& workload_rules();

@@ -5,6 +5,7 @@
 
 #include "events/base/quantity.h"
 #include "events/state/policy.h"
+#include "services/api/admission/cron_schedule.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/pod_rules.h"
@@ -232,6 +233,62 @@ void fill_job(Value& object, const Write&) {
   if (object["spec"].is_object()) fill_job_spec(object.edit("spec"));
 }
 
+/// The rules of a JobSpec that older builds did not have.
+void check_job_values(const Value& spec, const std::string& field, Causes& causes) {
+  const bool indexed = spec["completionMode"].as_string() == "Indexed";
+  for (const char* name : {"backoffLimitPerIndex", "maxFailedIndexes"}) {
+    if (spec[name].is_null()) continue;
+    check_not_negative(spec, field, name, causes);
+    if (!indexed) causes.invalid(field + "." + name, spec[name], "requires indexed completion mode");
+  }
+  if (!spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null()) {
+    causes.required(field + ".backoffLimitPerIndex", "when maxFailedIndexes is specified");
+  }
+  const Value& replacement = spec["podReplacementPolicy"];
+  const std::string_view policy = replacement.as_string();
+  if (spec["podFailurePolicy"].is_null()) {
+    if (!policy.empty() && policy != "Failed" && policy != "TerminatingOrFailed") {
+      causes.not_supported(field + ".podReplacementPolicy", replacement, {"Failed", "TerminatingOrFailed"});
+    }
+    return;
+  }
+  if (!policy.empty() && policy != "Failed") {
+    causes.not_supported(field + ".podReplacementPolicy", replacement, {"Failed"});
+  }
+  if (const Value& restart = spec["template"]["spec"]["restartPolicy"]; restart.as_string() == "OnFailure") {
+    causes.invalid(field + ".template.spec.restartPolicy", restart,
+                   "only \"Never\" is supported when podFailurePolicy is specified");
+  }
+}
+
+/// Whether a job can have these labels from the cluster that runs it: they carry its uid and name.
+bool is_generated_label(std::string_view key) {
+  return key == "controller-uid" || key == "job-name" || key == "batch.kubernetes.io/controller-uid" ||
+         key == "batch.kubernetes.io/job-name";
+}
+
+/// The selector of a new job: its own, or one that would have to be generated.
+void check_job_selector(const Value& spec, Causes& causes) {
+  const Value& selector = spec["selector"];
+  if (selector.is_null()) {
+    if (spec["manualSelector"].as_bool()) causes.required("spec.selector");
+    return;
+  }
+  check_selector(selector, "spec.selector", causes);
+  const auto parsed = label_selector_from(selector);
+  if (!parsed.valid) return;
+  if (spec["manualSelector"].as_bool()) {
+    const Value& labels = spec["template"]["metadata"]["labels"];
+    if (parsed.matches(labels)) return;
+    return causes.invalid("spec.template.metadata.labels", labels.is_null() ? Value::object() : labels,
+                          "`selector` does not match template `labels`");
+  }
+  const bool generated = std::all_of(parsed.requirements.begin(), parsed.requirements.end(), [](const auto& each) {
+    return is_generated_label(each.key) || each.op == "NotIn" || each.op == "DoesNotExist";
+  });
+  if (!generated) causes.invalid("spec.selector", selector, "`selector` not auto-generated");
+}
+
 void check_job_spec(const Value& spec, const Value& old, const std::string& field, Causes& causes) {
   for (const char* name :
        {"parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"}) {
@@ -249,12 +306,22 @@ void check_job_spec(const Value& spec, const Value& old, const std::string& fiel
   if (mode == "Indexed" && spec["completions"].is_null()) {
     causes.required(field + ".completions", "when completion mode is Indexed");
   }
+  Causes found;
+  check_job_values(spec, field, found);
+  if (found.empty()) return;
+  Causes before;
+  if (!old.is_null()) check_job_values(old, field, before);
+  causes.add_new(found, before);
 }
 
 void check_job(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_job_spec(spec, replaced(write)["spec"], "spec", causes);
-  if (spec["manualSelector"].as_bool() && spec["selector"].is_null()) causes.required("spec.selector");
+  if (write.old == nullptr) {
+    check_job_selector(spec, causes);
+  } else if (spec["manualSelector"].as_bool() && spec["selector"].is_null()) {
+    causes.required("spec.selector");
+  }
   check_immutable(object, write, "selector", causes);
   check_immutable(object, write, "completionMode", causes);
   // An indexed job may grow and shrink, the scheduling of a suspended one may still change.
@@ -270,39 +337,28 @@ void fill_cron_job(Value& object, const Write&) {
   if (Value* pod = template_spec(job)) fill_pod_spec(*pod);
 }
 
-}  // namespace
-
-/// Five fields of what cron's fields are made of, or one of its words.
-bool is_cron_schedule(std::string_view text) {
-  if (text.starts_with("@every ")) return text.size() > 7;
-  for (const char* word : {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) {
-    if (text == word) return true;
-  }
-  size_t fields = 0;
-  bool inside = false;
-  for (const char c : text) {
-    if (c == ' ' || c == '\t') {
-      inside = false;
-      continue;
+void check_schedule(const Value& spec, const Value& before, Causes& causes) {
+  const Value& schedule = spec["schedule"];
+  const std::string_view text = schedule.as_string();
+  if (text.empty()) {
+    causes.required("spec.schedule");
+  } else if (schedule != before["schedule"]) {
+    constexpr std::string_view kZone = "TZ";
+    if (const auto problem = cron_schedule_problem(text)) causes.invalid("spec.schedule", schedule, *problem);
+    if (text.find(kZone) != std::string_view::npos &&
+        before["schedule"].as_string().find(kZone) == std::string_view::npos) {
+      causes.invalid("spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     }
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && std::string_view{"0123456789*/,-?"}.find(c) == std::string_view::npos) return false;
-    if (!inside) ++fields;
-    inside = true;
   }
-  return fields == 5;
+  const Value& zone = spec["timeZone"];
+  if (zone.is_null() || zone == before["timeZone"]) return;
+  if (const auto problem = time_zone_problem(zone.as_string())) causes.invalid("spec.timeZone", zone, *problem);
 }
-
-namespace {
 
 void check_cron_job(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
-  if (spec["schedule"].is_empty()) {
-    causes.required("spec.schedule");
-  } else if (!is_cron_schedule(spec["schedule"].as_string())) {
-    causes.invalid("spec.schedule", spec["schedule"],
-                   "expected exactly 5 fields of a cron schedule, or a word like @daily");
-  }
+  const Value& before = replaced(write)["spec"];
+  check_schedule(spec, before, causes);
   const std::string_view policy = spec["concurrencyPolicy"].as_string();
   if (policy != "Allow" && policy != "Forbid" && policy != "Replace") {
     causes.not_supported("spec.concurrencyPolicy", spec["concurrencyPolicy"], {"Allow", "Forbid", "Replace"});
@@ -310,8 +366,15 @@ void check_cron_job(const Value& object, const Write& write, Causes& causes) {
   for (const char* name : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {
     check_not_negative(spec, "spec", name, causes);
   }
-  check_job_spec(spec["jobTemplate"]["spec"], replaced(write)["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec",
-                 causes);
+  const Value& job = spec["jobTemplate"]["spec"];
+  const Value& job_before = before["jobTemplate"]["spec"];
+  check_job_spec(job, job_before, "spec.jobTemplate.spec", causes);
+  if (!job["selector"].is_null() && job["selector"] != job_before["selector"]) {
+    causes.invalid("spec.jobTemplate.spec.selector", job["selector"], "`selector` will be auto-generated");
+  }
+  if (job["manualSelector"].as_bool() && !job_before["manualSelector"].as_bool()) {
+    causes.not_supported("spec.jobTemplate.spec.manualSelector", job["manualSelector"], {"nil", "false"});
+  }
   if (object["metadata"]["name"].as_string().size() > 52) {
     causes.invalid("metadata.name", object["metadata"]["name"], "must be no more than 52 characters");
   }

@@ -181,6 +181,107 @@ TEST(WorkloadAdmission, CronJobsHaveASchedule) {
   }
 }
 
+Value cron_job(const Value& of_spec, const Value& of_job) {
+  Value object = json(R"({"metadata":{"name":"c"},"spec":{"schedule":"@daily"}})");
+  for (const auto& member : of_spec.members()) object.edit("spec").set(member.key(), member.value);
+  Value& spec = object.edit("spec").edit("jobTemplate").edit("spec");
+  spec = job("OnFailure")["spec"];
+  for (const auto& member : of_job.members()) spec.set(member.key(), member.value);
+  return object;
+}
+
+TEST(WorkloadAdmission, SchedulesThatNeverFireAreRefused) {
+  for (const auto& [schedule, problem] : std::vector<std::pair<const char*, const char*>>{
+           {"61 * * * *", "end of range (61) above maximum (59): 61"},
+           {"*/0 * * * *", "step of range should be a positive number: */0"},
+           {"* * 0 * *", "beginning of range (0) below minimum (1): 0"},
+           {"* * * * 7", "end of range (7) above maximum (6): 7"},
+           {"5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"},
+           {"1-2-3 * * * *", "too many hyphens: 1-2-3"},
+           {"1/2/3 * * * *", "too many slashes: 1/2/3"},
+           {"x * * * *", "failed to parse int from x: strconv.Atoi: parsing \"x\": invalid syntax"},
+           {"*/-1 * * * *", "negative number (-1) not allowed: -1"},
+           {"* * * *", "expected exactly 5 fields, found 4: [* * * *]"},
+           {"@fortnightly", "unrecognized descriptor: @fortnightly"},
+           {"@every soon", "failed to parse duration @every soon"},
+           {"TZ=UTC * * * * *", "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"},
+       }) {
+    const auto refused = create("cronjobs.batch", cron_job(Value::object({{"schedule", schedule}}), Value::object()));
+    EXPECT_EQ(fields_of(refused), "spec.schedule") << schedule;
+    EXPECT_NE(message_of(refused).find(problem), std::string::npos) << message_of(refused);
+  }
+  for (const char* schedule :
+       {"0,30 */2 1-15 JAN-mar Mon", "5/10 ? ? * *", " 1,,2\t0 1 1 0 ", "+5 * * * *", "@every 1h30.5m", "@every -0"}) {
+    EXPECT_EQ(message_of(create("cronjobs.batch", cron_job(Value::object({{"schedule", schedule}}), Value::object()))),
+              "no error")
+        << schedule;
+  }
+}
+
+TEST(WorkloadAdmission, TimeZonesOfCronJobsExist) {
+  const auto in_zone = [](const char* zone) {
+    return create("cronjobs.batch", cron_job(Value::object({{"timeZone", zone}}), Value::object()));
+  };
+  for (const char* zone : {"Mars/X", "Europe/../x", "a b", "Local", "", "/UTC"}) {
+    EXPECT_EQ(fields_of(in_zone(zone)), "spec.timeZone") << zone;
+  }
+  EXPECT_NE(message_of(in_zone("Mars/X")).find("Invalid value: \"Mars/X\": unknown time zone Mars/X"),
+            std::string::npos);
+  for (const char* zone : {"UTC", "Europe/Berlin", "America/Argentina/Ushuaia", "Etc/GMT+1", "EST5EDT"}) {
+    EXPECT_EQ(message_of(in_zone(zone)), "no error") << zone;
+  }
+}
+
+TEST(WorkloadAdmission, SelectorsOfJobsAreGenerated) {
+  const auto with = [](const char* more) {
+    Value object = job("Never");
+    object.edit("spec").edit("template").set("metadata", json(R"({"labels":{"app":"a"}})"));
+    const Value changes = json(more);
+    for (const auto& member : changes.members()) object.edit("spec").set(member.key(), member.value);
+    return create("jobs.batch", object);
+  };
+  EXPECT_NE(message_of(with(R"({"selector":{"matchLabels":{"app":"a"}}})"))
+                .find("spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\"}}: `selector` not auto-generated"),
+            std::string::npos);
+  EXPECT_EQ(fields_of(with(R"({"manualSelector":true})")), "spec.selector");
+  EXPECT_EQ(fields_of(with(R"({"manualSelector":true,"selector":{"matchLabels":{"app":"b"}}})")),
+            "spec.template.metadata.labels");
+  EXPECT_EQ(message_of(with(R"({"manualSelector":true,"selector":{"matchLabels":{"app":"a"}}})")), "no error");
+  EXPECT_EQ(message_of(with(R"({"selector":{"matchLabels":{"batch.kubernetes.io/controller-uid":"u"}}})")), "no error")
+      << "a copy of a job of a cluster";
+  EXPECT_EQ(fields_of(create("cronjobs.batch", cron_job(Value::object(), json(R"({"manualSelector":true,"selector":
+                {"matchLabels":{"app":"a"}}})")))),
+            "spec.jobTemplate.spec.selector,spec.jobTemplate.spec.manualSelector");
+}
+
+TEST(WorkloadAdmission, IndexedJobsCountTheirCompletions) {
+  const auto with = [](const char* more) { return create("cronjobs.batch", cron_job(Value::object(), json(more))); };
+  EXPECT_EQ(fields_of(with(R"({"completionMode":"Indexed"})")), "spec.jobTemplate.spec.completions");
+  EXPECT_EQ(fields_of(with(R"({"backoffLimitPerIndex":1})")), "spec.jobTemplate.spec.backoffLimitPerIndex");
+  EXPECT_EQ(fields_of(with(R"({"completionMode":"Indexed","completions":2,"maxFailedIndexes":1})")),
+            "spec.jobTemplate.spec.backoffLimitPerIndex");
+  EXPECT_EQ(fields_of(with(R"({"podReplacementPolicy":"X"})")), "spec.jobTemplate.spec.podReplacementPolicy");
+  EXPECT_EQ(fields_of(with(R"({"podFailurePolicy":{"rules":[]}})")),
+            "spec.jobTemplate.spec.template.spec.restartPolicy");
+  EXPECT_EQ(message_of(with(R"({"completionMode":"Indexed","completions":2,"backoffLimitPerIndex":1,
+                "maxFailedIndexes":1})")),
+            "no error");
+}
+
+TEST(WorkloadAdmission, CronJobsOfAnOlderBuildCanStillBeUpdated) {
+  Value old = stored("cronjobs.batch", cron_job(Value::object(), Value::object()));
+  Value& spec = old.edit("spec");
+  spec.set("schedule", "61 * * * *");
+  spec.set("timeZone", "Mars/X");
+  spec.edit("jobTemplate").edit("spec").set("backoffLimitPerIndex", 1);
+  spec.edit("jobTemplate").edit("spec").set("manualSelector", true);
+  Value suspended = old;
+  suspended.edit("spec").set("suspend", true);
+  EXPECT_EQ(message_of(update("cronjobs.batch", old, suspended)), "no error");
+  suspended.edit("spec").set("schedule", "62 * * * *");
+  EXPECT_EQ(fields_of(update("cronjobs.batch", old, suspended)), "spec.schedule");
+}
+
 TEST(WorkloadAdmission, PodsKeepTheirSpec) {  // CRU-8, CRU-10
   const Value pod = stored("pods", json(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i:1",
       "resources":{"limits":{"cpu":"1"}}}],"volumes":[{"name":"v"}],"serviceAccountName":"sa"}})"));
