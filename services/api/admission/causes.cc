@@ -43,12 +43,6 @@ void Causes::add(const Causes& others) {
   left_out_ = left_out_ || others.left_out_;
 }
 
-void Causes::add_new(const Causes& others, const Causes& before) {
-  for (const FieldCause& cause : others.list_) {
-    if (std::find(before.list_.begin(), before.list_.end(), cause) == before.list_.end()) add(cause);
-  }
-}
-
 std::vector<FieldCause> Causes::take() {
   if (left_out_) list_.push_back({"", "FieldValueInvalid", "further errors are not shown"});
   left_out_ = false;
@@ -90,6 +84,18 @@ void Causes::too_long(std::string field, size_t most) {
 void Causes::too_many(std::string field, size_t items, size_t most) {
   add({std::move(field), "FieldValueTooMany",
        "Too many: " + std::to_string(items) + ": must have at most " + std::to_string(most) + " items"});
+}
+
+void check_new(const Value& value, const Value& old, const std::function<void(const Value&, Causes&)>& check,
+               Causes& causes) {
+  Causes found;
+  check(value, found);
+  if (found.empty()) return;
+  Causes before;
+  if (!old.is_null()) check(old, before);
+  for (const FieldCause& cause : found.list()) {
+    if (std::find(before.list().begin(), before.list().end(), cause) == before.list().end()) causes.add(cause);
+  }
 }
 
 std::string at(const std::string& field, size_t index) { return field + "[" + std::to_string(index) + "]"; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -27,8 +28,6 @@ class Causes {
   /// One that is there already is not repeated.
   void add(FieldCause cause);
   void add(const Causes& others);
-  /// Those of `others` that `before` does not have: what was wrong before a write does not refuse it.
-  void add_new(const Causes& others, const Causes& before);
 
   bool empty() const { return list_.empty(); }
   const std::vector<FieldCause>& list() const { return list_; }
@@ -39,6 +38,11 @@ class Causes {
   std::vector<FieldCause> list_;
   bool left_out_ = false;
 };
+
+/// Adds what `check` finds in `value`, but not in `old` (null: a create): what was wrong before an update, as an older
+/// build admitted it, does not refuse the update.
+void check_new(const Value& value, const Value& old, const std::function<void(const Value&, Causes&)>& check,
+               Causes& causes);
 
 /// "spec.ports[2]"
 std::string at(const std::string& field, size_t index);

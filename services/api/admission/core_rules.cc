@@ -2,8 +2,11 @@
 #include <set>
 
 #include "events/base/base64.h"
+#include "events/base/ip_range.h"
+#include "events/base/json.h"
 #include "events/base/names.h"
 #include "events/base/quantity.h"
+#include "events/base/utf8.h"
 #include "events/state/object.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
@@ -89,6 +92,21 @@ void fill_secret(Value& object, const Write&) {
   object.erase("stringData");
 }
 
+/// The logins of a registry are a JSON object. Their text is not shown.
+void check_logins(const Value& data, const char* key, Causes& causes) {
+  const auto text = base64_decode(data[key].as_string());
+  if (!data.contains(key) || !text || !is_utf8(*text)) return;  // Go reads what is no UTF-8, too
+  const auto logins = parse_json(*text);
+  if (logins && (logins.value().is_object() || logins.value().is_null())) return;
+  causes.invalid(std::string{"data["} + key + "]", Value{"<secret contents redacted>"}, "must be a JSON object");
+}
+
+void check_secret_values(const Value& object, Causes& causes) {
+  const std::string_view type = object["type"].as_string();
+  if (type == "kubernetes.io/dockercfg") check_logins(object["data"], ".dockercfg", causes);
+  if (type == "kubernetes.io/dockerconfigjson") check_logins(object["data"], ".dockerconfigjson", causes);
+}
+
 void check_secret(const Value& object, const Write& write, Causes& causes) {
   const Value& data = object["data"];
   check_keys(data, "data", causes);
@@ -117,6 +135,7 @@ void check_secret(const Value& object, const Write& write, Causes& causes) {
   if (write.old != nullptr && old_of(write)["type"] != object["type"]) {
     causes.invalid("type", object["type"], "field is immutable");
   }
+  check_new(object, old_of(write), check_secret_values, causes);
   check_frozen(object, write, {"data"}, causes);
 }
 
@@ -210,9 +229,37 @@ void check_backend(const Value& backend, const std::string& field, Causes& cause
   }
 }
 
+void check_host(const Value& host, const std::string& field, Causes& causes) {
+  const std::string_view text = host.as_string();
+  if (text.find('*') == std::string_view::npos) {
+    if (const auto problem = subdomain_problem(text)) causes.invalid(field, host, *problem);
+  } else if (!text.starts_with("*.") || subdomain_problem(text.substr(2))) {
+    causes.invalid(field, host,
+                   "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
+                   "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character "
+                   "(e.g. '*.example.com', regex used for validation is "
+                   "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+  }
+}
+
+/// The names of an Ingress's rules and certificates, which older builds did not check.
+void check_hosts(const Value& spec, Causes& causes) {
+  for (size_t i = 0; i < spec["rules"].size(); ++i) {
+    const Value& host = spec["rules"][i]["host"];
+    if (host.is_empty()) continue;
+    const std::string field = at("spec.rules", i) + ".host";
+    if (parse_ip(host.as_string())) causes.invalid(field, host, "must be a DNS name, not an IP address");
+    check_host(host, field, causes);
+  }
+  for (size_t i = 0; i < spec["tls"].size(); ++i) {
+    const Value& hosts = spec["tls"][i]["hosts"];
+    for (size_t j = 0; j < hosts.size(); ++j) check_host(hosts[j], at(at("spec.tls", i) + ".hosts", j), causes);
+  }
+}
+
 }  // namespace
 
-void check_ingress(const Value& object, const Write&, Causes& causes) {
+void check_ingress(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   if (spec["rules"].size() == 0 && spec["defaultBackend"].is_null()) {
     causes.invalid("spec", spec, "either `defaultBackend` or `rules` must be specified");
@@ -236,15 +283,26 @@ void check_ingress(const Value& object, const Write&, Causes& causes) {
       check_backend(path["backend"], here + ".backend", causes);
     }
   }
+  check_new(spec, old_of(write)["spec"], check_hosts, causes);
 }
 
 namespace {
 
 // --- Storage, quotas, priorities
 
+void check_access_modes(const Value& spec, Causes& causes) {
+  const std::initializer_list<std::string_view> modes = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                                         "ReadWriteOncePod"};
+  for (const Value& mode : spec["accessModes"].items()) {
+    if (std::find(modes.begin(), modes.end(), mode.as_string()) != modes.end()) continue;
+    causes.not_supported("spec.accessModes", mode, modes);
+  }
+}
+
 void check_claim(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   if (spec["accessModes"].size() == 0) causes.required("spec.accessModes", "at least 1 access mode is required");
+  check_new(spec, old_of(write)["spec"], check_access_modes, causes);
   if (spec["resources"]["requests"]["storage"].is_null()) causes.required("spec.resources[storage]");
   if (write.old == nullptr) return;
   Value allowed = old_of(write)["spec"];
@@ -259,15 +317,80 @@ void check_claim(const Value& object, const Write& write, Causes& causes) {
   }
 }
 
-void check_volume(const Value& object, const Write&, Causes& causes) {
+void check_volume(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   if (spec["accessModes"].size() == 0) causes.required("spec.accessModes");
+  check_new(spec, old_of(write)["spec"], check_access_modes, causes);
   if (spec["capacity"]["storage"].is_null()) causes.required("spec.capacity");
   const std::string_view policy = spec["persistentVolumeReclaimPolicy"].as_string();
   if (policy != "Retain" && policy != "Delete" && policy != "Recycle") {
     causes.not_supported("spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"],
                          {"Delete", "Recycle", "Retain"});
   }
+}
+
+/// Two amounts of one resource in an item of a LimitRange, the first of which must not exceed the second. `about`: the
+/// one that is reported; `shown`: whose value.
+struct LimitOrder {
+  const char* lower;
+  const char* upper;
+  const char* about;
+  const char* shown;
+  const char* lower_words;
+  const char* upper_words;
+};
+
+constexpr LimitOrder kLimitOrders[] = {
+    {"min", "max", "min", "min", "min value ", "max value "},
+    {"min", "defaultRequest", "defaultRequest", "defaultRequest", "min value ", "default request value "},
+    {"defaultRequest", "max", "defaultRequest", "defaultRequest", "default request value ", "max value "},
+    {"defaultRequest", "default", "defaultRequest", "defaultRequest", "default request value ", "default limit value "},
+    {"min", "default", "default", "min", "min value ", "default value "},
+    {"default", "max", "default", "max", "default value ", "max value "},
+};
+
+void check_limits(const Value& item, const std::string& field, Causes& causes) {
+  for (const LimitOrder& order : kLimitOrders) {
+    for (const auto& lower : item[order.lower].members()) {
+      const Value& upper = item[order.upper][lower.key()];
+      const auto least = parse_quantity(lower.value.as_string());
+      const auto most = parse_quantity(upper.as_string());
+      if (!least || !most || least.value() <= most.value()) continue;
+      const std::string key{lower.key()};
+      causes.invalid(field + "." + order.about + "[" + key + "]", item[order.shown][key],
+                     order.lower_words + lower.value.str() + " is greater than " + order.upper_words + upper.str());
+    }
+  }
+}
+
+void check_limit_range(const Value& spec, Causes& causes) {
+  std::set<std::string_view> types;
+  for (size_t i = 0; i < spec["limits"].size(); ++i) {
+    const Value& item = spec["limits"][i];
+    const std::string field = at("spec.limits", i);
+    const std::string_view type = item["type"].as_string();
+    if (const auto problem = qualified_name_problem(type)) {
+      causes.invalid(field + ".type", Value{type}, *problem);
+    } else if (type.find('/') == std::string_view::npos && type != "Pod" && type != "Container" &&
+               type != "PersistentVolumeClaim") {
+      causes.invalid(field + ".type", Value{type}, "must be a standard limit type or fully qualified");
+    }
+    if (!types.insert(type).second) causes.duplicate(field + ".type", item["type"]);
+    if (type == "Pod") {
+      for (const char* name : {"default", "defaultRequest"}) {
+        if (item[name].size() > 0) causes.forbidden(field + "." + name, "may not be specified when `type` is 'Pod'");
+      }
+    }
+    if (type == "PersistentVolumeClaim" && item["min"]["storage"].is_null() && item["max"]["storage"].is_null()) {
+      causes.required(field + ".limits",
+                      "either minimum or maximum storage value is required, but neither was provided");
+    }
+    check_limits(item, field, causes);
+  }
+}
+
+void check_limits_of_namespace(const Value& object, const Write& write, Causes& causes) {
+  check_new(object["spec"], old_of(write)["spec"], check_limit_range, causes);
 }
 
 void check_resource_quota(const Value& object, const Write&, Causes& causes) {
@@ -345,6 +468,7 @@ const std::vector<Rules>& core_rules() {
       {.type = "ingresses.networking.k8s.io", .check = check_ingress},
       {.type = "persistentvolumeclaims", .check = check_claim},
       {.type = "persistentvolumes", .check = check_volume},
+      {.type = "limitranges", .check = check_limits_of_namespace},
       {.type = "resourcequotas", .check = check_resource_quota},
       {.type = "priorityclasses.scheduling.k8s.io", .check = check_priority_class},
       {.type = "events", .check = check_event},

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "tests/support/admit.h"
 
 namespace shiplog::api {
@@ -169,6 +171,94 @@ TEST(CoreAdmission, DefinitionsAreChecked) {  // CRD-1, CRD-3, CRD-4, CRD-11
   Value rescoped = made;
   rescoped.edit("spec").set("scope", "Cluster");
   EXPECT_EQ(fields_of(update(type, made, rescoped)), "spec.scope");
+}
+
+struct RefusedObject {
+  const char* type;
+  const char* spec;
+  const char* field;
+  const char* message;
+};
+
+Value named(const char* content) {
+  Value object = json(content);
+  object.set("metadata", json(R"({"name":"a"})"));
+  return object;
+}
+
+TEST(CoreAdmission, WhatEveryClusterRefusesIsRefused) {  // CRU-9
+  for (const RefusedObject& each : std::vector<RefusedObject>{
+           {"ingresses.networking.k8s.io", R"({"spec":{"rules":[{"host":"A_b"}]}})", "spec.rules[0].host",
+            R"(Invalid value: "A_b": a lowercase RFC 1123 subdomain)"},
+           {"ingresses.networking.k8s.io", R"({"spec":{"rules":[{"host":"10.0.0.1"}]}})", "spec.rules[0].host",
+            "must be a DNS name, not an IP address"},
+           {"ingresses.networking.k8s.io", R"({"spec":{"rules":[{"host":"a.*.b"}],"tls":[{"hosts":["*"]}]}})",
+            "spec.rules[0].host,spec.tls[0].hosts[0]", "a wildcard DNS-1123 subdomain must start with '*.'"},
+           {"services", R"({"spec":{"type":"ExternalName","externalName":"A B"}})", "spec.externalName",
+            R"(Invalid value: "A B": a lowercase RFC 1123 subdomain)"},
+           {"services", R"({"spec":{"type":"LoadBalancer","ports":[{"port":1}],"loadBalancerSourceRanges":["x"]}})",
+            "spec.LoadBalancerSourceRanges[0]", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"},
+           {"services", R"({"spec":{"ports":[{"port":1}],"loadBalancerSourceRanges":["10.0.0.0/8"]}})",
+            "spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'"},
+           {"services", R"({"spec":{"ports":[{"port":1}],"externalTrafficPolicy":"Local"}})",
+            "spec.externalTrafficPolicy", "may only be set for externally-accessible services"},
+           {"services", R"({"spec":{"type":"NodePort","ports":[{"port":1}],"externalTrafficPolicy":"X"}})",
+            "spec.externalTrafficPolicy", R"(Unsupported value: "X": supported values: "Cluster", "Local")"},
+           {"services", R"({"spec":{"type":"NodePort","clusterIP":"None","ports":[{"port":1}]}})", "spec.clusterIPs[0]",
+            "may not be set to 'None' for NodePort services"},
+           {"secrets", R"({"type":"kubernetes.io/dockerconfigjson","stringData":{".dockerconfigjson":"pass"}})",
+            "data[.dockerconfigjson]", R"(Invalid value: "<secret contents redacted>": must be a JSON object)"},
+           {"secrets", R"({"type":"kubernetes.io/dockercfg","stringData":{".dockercfg":"[]"}})", "data[.dockercfg]",
+            "must be a JSON object"},
+           {"persistentvolumeclaims", R"({"spec":{"accessModes":["X"],"resources":{"requests":{"storage":"1"}}}})",
+            "spec.accessModes", R"(Unsupported value: "X": supported values: "ReadOnlyMany", "ReadWriteMany")"},
+           {"limitranges", R"({"spec":{"limits":[{"type":"Container","min":{"cpu":"2"},"max":{"cpu":"1"}}]}})",
+            "spec.limits[0].min[cpu]", R"(Invalid value: "2": min value 2 is greater than max value 1)"},
+           {"limitranges", R"({"spec":{"limits":[{"type":"Container","max":{"cpu":"1"},"default":{"cpu":"1500m"}}]}})",
+            "spec.limits[0].default[cpu]", "default value 1500m is greater than max value 1"},
+           {"limitranges", R"({"spec":{"limits":[{"type":"Pod","default":{"cpu":"1"}},{"type":"Pod"}]}})",
+            "spec.limits[0].default,spec.limits[1].type", "may not be specified when `type` is 'Pod'"},
+           {"limitranges", R"({"spec":{"limits":[{"type":"Foo"},{"type":"PersistentVolumeClaim"}]}})",
+            "spec.limits[0].type,spec.limits[1].limits", "must be a standard limit type or fully qualified"},
+       }) {
+    const auto refused = create(each.type, named(each.spec));
+    EXPECT_EQ(fields_of(refused), each.field) << each.spec;
+    EXPECT_NE(message_of(refused).find(each.message), std::string::npos) << message_of(refused);
+    EXPECT_EQ(message_of(refused).find("pass"), std::string::npos) << "a secret's text";
+  }
+}
+
+TEST(CoreAdmission, WhatKubernetesAcceptsIsAccepted) {
+  for (
+      const auto& [type, accepted] : std::vector<std::pair<const char*, const char*>>{
+          {"ingresses.networking.k8s.io",
+           R"({"spec":{"rules":[{"host":"*.a.example"},{"host":"b.example"},{}],"tls":[{"hosts":["*.a.example"]},{}]}})"},
+          {"services", R"({"spec":{"type":"ExternalName","externalName":"a.example."}})"},
+          {"services", R"({"spec":{"type":"LoadBalancer","ports":[{"port":1}],"loadBalancerSourceRanges":[
+               " 010.0.0.0/8 ","fd00::1/8","0.0.0.0/0"],"externalTrafficPolicy":"Local"}})"},
+          {"services", R"({"spec":{"ports":[{"port":1}],"externalIPs":["1.1.1.1"],"externalTrafficPolicy":"Local"}})"},
+          {"secrets",
+           R"({"type":"kubernetes.io/dockerconfigjson","stringData":{".dockerconfigjson":"{\"auths\":{}}"}})"},
+          {"limitranges", R"({"spec":{"limits":[{"type":"Container","min":{"cpu":"1"},"max":{"cpu":"1000m"},"default":
+               {"memory":"1Gi"}},{"type":"a.io/b"},{"type":"PersistentVolumeClaim","min":{"storage":"1"}}]}})"},
+      }) {
+    EXPECT_EQ(message_of(create(type, named(accepted))), "no error") << accepted;
+  }
+}
+
+TEST(CoreAdmission, WhatAnOlderBuildStoredCanStillBeUpdated) {
+  for (const auto& [type, good, path, bad] :
+       std::vector<std::tuple<const char*, const char*, const char*, const char*>>{
+           {"ingresses.networking.k8s.io", R"({"spec":{"rules":[{}]}})", "rules", R"([{"host":"A_b"}])"},
+           {"services", R"({"spec":{"type":"ExternalName","externalName":"a"}})", "externalName", R"("A B")"},
+           {"limitranges", R"({"spec":{"limits":[]}})", "limits", R"([{"type":"Foo"}])"},
+       }) {
+    Value old = stored(type, named(good));
+    old.edit("spec").set(path, json(bad));
+    Value labelled = old;
+    labelled.edit("metadata").set("labels", json(R"({"a":"b"})"));
+    EXPECT_EQ(message_of(update(type, old, labelled)), "no error") << type;
+  }
 }
 
 }  // namespace

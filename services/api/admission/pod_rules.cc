@@ -189,17 +189,6 @@ void check_values(const Value& spec, const std::string& field, Causes& causes) {
   check_scheduling(spec, field, causes);
 }
 
-/// What is wrong with `spec`, but not with `old`: an object that an older build admitted can still be scaled, labelled,
-/// deleted and mended step by step.
-void check_new_values(const Value& spec, const Value& old, const std::string& field, Causes& causes) {
-  Causes found;
-  check_values(spec, field, found);
-  if (found.empty()) return;
-  Causes before;
-  if (!old.is_null()) check_values(old, field, before);
-  causes.add_new(found, before);
-}
-
 }  // namespace
 
 void fill_pod_spec(Value& spec) {
@@ -255,7 +244,8 @@ void check_pod_spec(const Value& spec, const Value& old, const std::string& fiel
   if (const Value& deadline = spec["activeDeadlineSeconds"]; !deadline.is_null() && deadline.as_int() < 1) {
     causes.invalid(field + ".activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive");
   }
-  check_new_values(spec, old, field, causes);
+  const auto check = [&](const Value& each, Causes& found) { check_values(each, field, found); };
+  check_new(spec, old, check, causes);
 }
 
 }  // namespace shiplog::api

@@ -167,6 +167,55 @@ void check_cluster_ips(const Value& spec, bool headless, Causes& causes) {
   }
 }
 
+std::string_view without_spaces(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  return end == std::string_view::npos ? std::string_view{} : text.substr(begin, end + 1 - begin);
+}
+
+/// As Kubernetes reads it in this field: spaces around it and zeros before a number ("010.0.0.0/8") are allowed.
+bool is_source_range(std::string_view text) {
+  std::string made;
+  text = without_spaces(text);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool first = made.empty() || made.back() == '.' || made.back() == '/';
+    const bool more = i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9';
+    if (text[i] != '0' || !first || !more) made += text[i];
+  }
+  return parse_cidr(made).has_value();
+}
+
+/// The rules of a Service's spec that older builds did not have.
+void check_service_values(const Value& spec, Causes& causes) {
+  const std::string_view type = spec["type"].as_string();
+  if (type == "ExternalName") {
+    std::string_view name = spec["externalName"].as_string();
+    if (name.ends_with('.')) name.remove_suffix(1);  // a fully qualified one
+    if (const auto problem = name.empty() ? std::nullopt : subdomain_problem(name)) {
+      causes.invalid("spec.externalName", Value{name}, *problem);
+    }
+  }
+  if (type == "NodePort" && spec["clusterIP"].as_string() == "None") {
+    causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not be set to 'None' for NodePort services");
+  }
+  const Value& ranges = spec["loadBalancerSourceRanges"];
+  const std::string field = "spec.LoadBalancerSourceRanges";  // Kubernetes writes it so
+  if (ranges.size() > 0 && type != "LoadBalancer") {
+    causes.forbidden(field, "may only be used when `type` is 'LoadBalancer'");
+  }
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (is_source_range(ranges[i].as_string())) continue;
+    causes.invalid(at(field, i), ranges[i], "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+  }
+  const Value& policy = spec["externalTrafficPolicy"];
+  if (policy.is_empty()) return;
+  if (!has_type(spec, {"LoadBalancer", "NodePort"}) && (type == "ExternalName" || spec["externalIPs"].size() == 0)) {
+    causes.invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services");
+  } else if (policy.as_string() != "Cluster" && policy.as_string() != "Local") {
+    causes.not_supported("spec.externalTrafficPolicy", policy, {"Cluster", "Local"});
+  }
+}
+
 void check_service(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const std::string_view type = spec["type"].as_string();
@@ -218,6 +267,7 @@ void check_service(const Value& object, const Write& write, Causes& causes) {
     causes.not_supported("spec.sessionAffinity", spec["sessionAffinity"], {"ClientIP", "None"});
   }
   check_labels(spec["selector"], "spec.selector", causes);
+  check_new(spec, old_of(write)["spec"], check_service_values, causes);
   const Value& before = old_of(write)["spec"];
   if (!before["clusterIP"].is_empty() && before["type"].as_string() != "ExternalName" && type != "ExternalName" &&
       before["clusterIP"] != spec["clusterIP"]) {

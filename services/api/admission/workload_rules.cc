@@ -306,12 +306,8 @@ void check_job_spec(const Value& spec, const Value& old, const std::string& fiel
   if (mode == "Indexed" && spec["completions"].is_null()) {
     causes.required(field + ".completions", "when completion mode is Indexed");
   }
-  Causes found;
-  check_job_values(spec, field, found);
-  if (found.empty()) return;
-  Causes before;
-  if (!old.is_null()) check_job_values(old, field, before);
-  causes.add_new(found, before);
+  const auto check = [&](const Value& each, Causes& found) { check_job_values(each, field, found); };
+  check_new(spec, old, check, causes);
 }
 
 void check_job(const Value& object, const Write& write, Causes& causes) {
