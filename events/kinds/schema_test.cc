@@ -157,6 +157,24 @@ spec: {size: 9, mode: slow, name: abc, items: [{amount: 5}, {amount: 50%}], labe
                   .empty());
 }
 
+TEST(SchemaValidate, MultiplesAreTakenAsDecimalFractions) {  // kube-openapi MultipleOf
+  constexpr const char* kMultiples = R"(
+type: object
+properties:
+  tenths: {type: number, multipleOf: 0.1}
+  halves: {type: number, multipleOf: 2.5}
+  threes: {type: integer, multipleOf: 3}
+)";
+  for (const char* fits : {"{tenths: 0.3}", "{tenths: 0.7, halves: 7.5, threes: -9}", "{tenths: 2, halves: 5}",
+                           "{tenths: 0, halves: 0, threes: 0}", "{threes: 9007199254740993}"}) {
+    EXPECT_EQ(texts_of(violations(kMultiples, fits)), std::vector<std::string>{}) << fits;
+  }
+  for (const char* wrong :
+       {"{tenths: 0.35}", "{tenths: 0.01}", "{halves: 2.6}", "{halves: 3}", "{threes: 9007199254740992}"}) {
+    EXPECT_EQ(violations(kMultiples, wrong).size(), 1U) << wrong;
+  }
+}
+
 TEST(SchemaValidate, WatchesRangesAndFormats) {
   constexpr const char* kFormats = R"(
 type: object

@@ -18,6 +18,17 @@ namespace {
 
 using Type = Schema::Type;
 
+/// In binary fractions 0.3 is no multiple of 0.1: as kube-openapi does it, almost a whole number of times will do.
+bool is_multiple(const Value& value, double factor) {
+  if (value.is_int() && factor == std::floor(factor) && factor < 1e15) {
+    return value.as_int() % static_cast<int64_t>(factor) == 0;
+  }
+  constexpr double kTolerance = 1e-9;
+  const double times = factor < 1 ? 1 / factor * value.as_double() : value.as_double() / factor;
+  const double whole = std::round(times);
+  return times == whole || std::abs(times - whole) < kTolerance * std::abs(whole);
+}
+
 const char* type_name(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kNull:
@@ -319,7 +330,7 @@ class Validator {
               std::string{"should be less than "} + (schema.exclusive_maximum ? "" : "or equal to ") +
                   number_text(*schema.maximum));
     }
-    if (schema.multiple_of && *schema.multiple_of > 0 && std::fmod(number, *schema.multiple_of) != 0) {
+    if (schema.multiple_of && *schema.multiple_of > 0 && !is_multiple(value, *schema.multiple_of)) {
       invalid(place, to_json(value), "should be a multiple of " + number_text(*schema.multiple_of));
     }
   }
