@@ -173,6 +173,32 @@ TEST(CoreAdmission, DefinitionsAreChecked) {  // CRD-1, CRD-3, CRD-4, CRD-11
   EXPECT_EQ(fields_of(update(type, made, rescoped)), "spec.scope");
 }
 
+TEST(CoreAdmission, NamesOfDefinitionsAreComparedWithEverySortOfName) {  // CRD-3
+  const char* type = "customresourcedefinitions.apiextensions.k8s.io";
+  const auto named_so = [&](const char* field, const Value& name) {
+    Value object = definition();
+    object.edit("spec").set("group", "policy.karmada.io");
+    object.edit("spec").edit("names").set(field, name);
+    object.edit("metadata").set("name", object["spec"]["names"]["plural"].str() + ".policy.karmada.io");
+    return stored(type, object);
+  };
+  const auto reason = [](const Value& made) { return made["status"]["conditions"][0]["reason"].str(); };
+  EXPECT_EQ(reason(named_so("plural", "propagationpolicy")), "PluralConflict");
+  EXPECT_EQ(reason(named_so("singular", "propagationpolicies")), "SingularConflict");
+  EXPECT_EQ(reason(named_so("shortNames", json(R"(["w","propagationpolicies"])"))), "ShortNamesConflict");
+  EXPECT_EQ(reason(named_so("listKind", "PropagationPolicy")), "ListKindConflict");
+  EXPECT_EQ(reason(named_so("kind", "PropagationPolicyList")), "KindConflict");
+
+  Value old = named_so("shortNames", json(R"(["w"])"));
+  EXPECT_EQ(reason(old), "NoConflicts");
+  old.edit("spec").edit("names").set("shortNames", json(R"(["propagationpolicies"])"));
+  Value labelled = old;
+  labelled.edit("metadata").set("labels", json(R"({"a":"b"})"));
+  EXPECT_EQ(message_of(update(type, old, labelled)), "no error") << "an older build established it";
+  labelled.edit("spec").edit("names").set("shortNames", json(R"(["propagationpolicies","propagationpolicy"])"));
+  EXPECT_EQ(fields_of(update(type, old, labelled)), "spec.names.shortNames");
+}
+
 struct RefusedObject {
   const char* type;
   const char* spec;

@@ -39,25 +39,32 @@ struct Conflict {
   std::string holder;
 };
 
+/// Resources are found by each of these names, so a name is one kind's only, whichever it is (CRD-3).
+bool is_resource_of(const Kind& kind, std::string_view name) {
+  const auto& shorts = kind.short_names;
+  return kind.plural == name || kind.singular == name || std::find(shorts.begin(), shorts.end(), name) != shorts.end();
+}
+
 std::vector<Conflict> conflicts_of(const Value& object, const Kinds& kinds) {
   const std::string group = object["spec"]["group"].str();
   const Value& names = object["spec"]["names"];
   std::vector<Conflict> found;
   for (const auto& other : kinds.all()) {
     if (other->group != group || other->plural == names["plural"].as_string()) continue;
-    const auto add = [&](const char* reason, const char* field, const Value& name) {
+    const auto add_resource = [&](const char* reason, const char* field, const Value& name) {
+      if (name.is_empty() || !is_resource_of(*other, name.as_string())) return;
       found.push_back({reason, field, name, other->type()});
     };
-    const Value& singular = names["singular"];
-    if (other->singular == singular.as_string()) add("SingularConflict", "singular", singular);
-    for (const Value& name : names["shortNames"].items()) {
-      const auto& shorts = other->short_names;
-      if (std::find(shorts.begin(), shorts.end(), name.as_string()) != shorts.end()) {
-        add("ShortNamesConflict", "shortNames", name);
-      }
-    }
-    if (other->kind == names["kind"].as_string()) add("KindConflict", "kind", names["kind"]);
-    if (other->list_kind == names["listKind"].as_string()) add("ListKindConflict", "listKind", names["listKind"]);
+    const auto add_kind = [&](const char* reason, const char* field) {
+      const Value& name = names[field];
+      if (other->kind != name.as_string() && other->list_kind != name.as_string()) return;
+      found.push_back({reason, field, name, other->type()});
+    };
+    add_resource("PluralConflict", "plural", names["plural"]);
+    add_resource("SingularConflict", "singular", names["singular"]);
+    for (const Value& name : names["shortNames"].items()) add_resource("ShortNamesConflict", "shortNames", name);
+    add_kind("KindConflict", "kind");
+    add_kind("ListKindConflict", "listKind");
   }
   return found;
 }
@@ -107,13 +114,17 @@ void fill_definition(Value& object, const Write& write) {
   object.set("status", std::move(status));
 }
 
-/// An established kind keeps its names: others that are in use are refused, so that it is never half accepted.
+/// An established kind keeps its names: others that are in use are refused, so that it is never half accepted. Those
+/// that it has already may conflict, as older builds compared less.
 void check_conflicts(const Value& object, const Write& write, Causes& causes) {
   if (write.old == nullptr || !condition_holds(*write.old, "Established")) return;
-  for (const Conflict& conflict : conflicts_of(object, write.kinds)) {
-    causes.invalid(std::string{"spec.names."} + conflict.field, conflict.name,
-                   "is already in use by " + conflict.holder);
-  }
+  const auto check = [&](const Value& definition, Causes& found) {
+    for (const Conflict& conflict : conflicts_of(definition, write.kinds)) {
+      found.invalid(std::string{"spec.names."} + conflict.field, conflict.name,
+                    "is already in use by " + conflict.holder);
+    }
+  };
+  check_new(object, *write.old, check, causes);
 }
 
 void check_definition(const Value& object, const Write& write, Causes& causes) {
