@@ -17,7 +17,7 @@ Result<Page> page_of(const ReadOptions& options, Revision newest) {
   Page page;
   if (!options.continue_token.empty()) {
     SHIPLOG_TRY(const auto token, parse_continue_token(options.continue_token));
-    page.at = token.revision;
+    if (token.revision != Revision{}) page.at = token.revision;
     page.after = ObjectList::Position{token.ns, token.name};
     return page;
   }

@@ -10,6 +10,7 @@
 #include "services/api/pods.h"
 #include "services/api/resource_metrics.h"
 #include "services/api/selector/selector.h"
+#include "services/api/status.h"
 #include "services/api/views/views.h"
 #include "services/api/watch.h"
 
@@ -42,6 +43,21 @@ bool would_have_views(const Server& server, const RequestContext& context) {
   return context.past && server.options.control_plane && has_views(*context.kind);
 }
 
+/// A page that is no longer held: the client may start again, or go on with what is there now (LIST-9).
+void fail_list(const RequestContext& context, const ReadOptions& options, const Error& error) {
+  const auto token = parse_continue_token(options.continue_token);
+  if (error.code != ErrorCode::kGone || context.past || !token) return fail(context, error);
+  const Error expired{ErrorCode::kGone,
+                      "The provided continue parameter is too old to display a consistent list result. You can start a "
+                      "new list without the continue parameter, or use the continue token in this response to retrieve "
+                      "the remainder of the results. Continuing with the provided token results in an inconsistent "
+                      "list - objects that were created, modified, or deleted between the time the first chunk was "
+                      "returned and now may show up in the list."};
+  Value status = failure_status(expired, context.subject());
+  status.edit("metadata").set("continue", encode(ContinueToken{{}, token.value().ns, token.value().name}));
+  answer_status(context, http_status(expired.code), status);
+}
+
 void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   auto options = list_options(*context);
   if (!options) return fail(*context, options.error());
@@ -51,7 +67,7 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   const Revision wanted = options.value().revision.value_or(Revision{});
   when_reached(server, context, wanted, [server, context, options = std::move(options).value()] {
     auto listed = list_collection(server->objects, *context->kind, context->path.ns, options);
-    if (!listed) return fail(*context, listed.error());
+    if (!listed) return fail_list(*context, options, listed.error());
     // Of a list in pages they are part of the last one. Of the past there are none: they are of what is there now.
     if (server->options.control_plane && !context->past && lists_views(*context->kind, options) &&
         listed.value().metadata["continue"].is_null()) {

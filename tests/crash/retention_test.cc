@@ -68,6 +68,9 @@ TEST_F(TrimmedJournal, IsServedRestartedAndVerifiedFromASnapshot) {
   serve();
   write(100);
   const std::string early = fleet_.api().get(kConfigMaps + "/settings").json["metadata"]["resourceVersion"].str();
+  const Value other = Value::object({{"metadata", Value::object({{"name", "another"}})}});
+  ASSERT_EQ(fleet_.api().post(kConfigMaps, other).status, 201);
+  const Value first_page = fleet_.api().get(kConfigMaps + "?limit=1").json;
   trim_beyond(150);
 
   EXPECT_TRUE(eventually([&] {
@@ -76,6 +79,16 @@ TEST_F(TrimmedJournal, IsServedRestartedAndVerifiedFromASnapshot) {
   const auto list = fleet_.api().get(kConfigMaps + "?resourceVersion=" + early + "&resourceVersionMatch=Exact");
   EXPECT_EQ(list.reason(), "Expired");
   EXPECT_NE(list.message().find("The resourceVersion for the provided list is too old."), std::string::npos) << list;
+  const std::string token = first_page["metadata"]["continue"].str();
+  const auto page = fleet_.api().get(kConfigMaps + "?limit=1&continue=" + token);  // LIST-9
+  EXPECT_EQ(page.status, 410) << page;
+  EXPECT_EQ(page.reason(), "Expired");
+  EXPECT_NE(page.message().find("The provided continue parameter is too old"), std::string::npos) << page;
+  const std::string newer = page.json["metadata"]["continue"].str();
+  const auto rest = fleet_.api().get(kConfigMaps + "?limit=500&continue=" + newer);
+  ASSERT_EQ(rest.status, 200) << rest;
+  EXPECT_GT(rest.json["items"].size(), 0U) << "what comes after the first page, as it is now";
+  EXPECT_NE(rest.json["items"][0]["metadata"]["name"], first_page["items"][0]["metadata"]["name"]);
   const Value replay = e2e::expect_replay_equals(fleet_, fleet_.api(), address());
   EXPECT_NE(replay["snapshot"].str().find("revision-"), std::string::npos) << "it starts from a snapshot";
 

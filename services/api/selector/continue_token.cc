@@ -3,9 +3,16 @@
 #include "services/api/selector/selector.h"
 
 namespace shiplog::api {
+namespace {
+
+constexpr int64_t kNewest = -1;  // as in Kubernetes' tokens: 0 would be what is missing
+
+}  // namespace
+
 std::string encode(const ContinueToken& token) {
-  return base64url_encode(to_json(Value::object(
-      {{"v", 1}, {"rev", static_cast<int64_t>(token.revision.value)}, {"ns", token.ns}, {"name", token.name}})));
+  const int64_t revision = token.revision == Revision{} ? kNewest : static_cast<int64_t>(token.revision.value);
+  return base64url_encode(
+      to_json(Value::object({{"v", 1}, {"rev", revision}, {"ns", token.ns}, {"name", token.name}})));
 }
 
 Result<ContinueToken> parse_continue_token(std::string_view text) {
@@ -15,9 +22,11 @@ Result<ContinueToken> parse_continue_token(std::string_view text) {
   const auto json = parse_json(*bytes);
   if (!json) return invalid;
   const Value& value = json.value();
-  if (value["v"].as_int() != 1 || !value["rev"].is_int() || value["rev"].as_int() <= 0) return invalid;
+  const int64_t revision = value["rev"].as_int();
+  if (value["v"].as_int() != 1 || !value["rev"].is_int() || (revision <= 0 && revision != kNewest)) return invalid;
   if (!value["ns"].is_string() || value["name"].as_string().empty()) return invalid;
-  return ContinueToken{Revision{static_cast<uint64_t>(value["rev"].as_int())}, value["ns"].str(), value["name"].str()};
+  return ContinueToken{revision == kNewest ? Revision{} : Revision{static_cast<uint64_t>(revision)}, value["ns"].str(),
+                       value["name"].str()};
 }
 
 }  // namespace shiplog::api

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/api/selector/selector.h"
 
@@ -65,11 +66,16 @@ TEST(ContinueTokenTest, ComesBackAsItWas) {  // LIST-7
   EXPECT_EQ(back.value().name, token.name);
   const auto cluster_scoped = parse_continue_token(encode({Revision{1}, "", "n"}));
   ASSERT_TRUE(cluster_scoped.has_value());
+  const auto newest = parse_continue_token(encode({Revision{}, "", "n"}));  // LIST-9
+  ASSERT_TRUE(newest.has_value());
+  EXPECT_EQ(newest.value().revision, Revision{});
 }
 
 TEST(ContinueTokenTest, AnythingElseIsABadRequest) {  // LIST-8
-  for (const std::string& text : {std::string{"x"}, std::string{"%%%"}, std::string{"e30"}, std::string(5000, 'A'),
-                                  encode({Revision{0}, "", "n"}), encode({Revision{1}, "ns", ""})}) {
+  for (const std::string& text :
+       {std::string{"x"}, std::string{"%%%"}, std::string{"e30"}, std::string(5000, 'A'),
+        base64url_encode(R"({"v":1,"rev":0,"ns":"","name":"n"})"),
+        base64url_encode(R"({"v":1,"rev":-2,"ns":"","name":"n"})"), encode({Revision{1}, "ns", ""})}) {
     const auto parsed = parse_continue_token(text);
     ASSERT_FALSE(parsed.has_value()) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::kBadRequest);

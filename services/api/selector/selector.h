@@ -45,7 +45,7 @@ Result<FieldSelector> parse_field_selector(std::string_view text, const Kind& ki
 
 /// Where a limited list goes on: the revision of its first page and the last object sent.
 struct ContinueToken {
-  Revision revision;
+  Revision revision;  ///< Revision{}: the newest, though the pages before are of an older one (LIST-9)
   std::string ns, name;
 };
 /// Opaque and URL-safe.
