@@ -1,4 +1,6 @@
 // Discovery, version and health (DISC-1 to DISC-15).
+#include <algorithm>
+
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {

@@ -84,4 +84,9 @@ CertificateRenewal::~CertificateRenewal() {
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
+bool CertificateRenewal::under_way() const {
+  const std::lock_guard lock{impl_->mutex};
+  return impl_->under_way;
+}
+
 }  // namespace shiplog

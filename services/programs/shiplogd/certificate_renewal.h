@@ -23,6 +23,7 @@ class CertificateRenewal {
   CertificateRenewal(Executor& executor, const std::vector<std::string>& certificates, Renew renew);
   /// Waits for a renewal that is under way.
   ~CertificateRenewal();
+  bool under_way() const;
 
  private:
   struct Impl;

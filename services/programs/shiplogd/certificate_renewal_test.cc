@@ -24,21 +24,19 @@ class Renewals : public ::testing::Test {
   int after(int64_t passed) {
     for (int64_t step = 0; step < passed; step += std::min<int64_t>(kHour, passed)) {
       executor_.run(Millis{std::min<int64_t>(kHour, passed)});
-      while (begun_ != ended_) std::this_thread::yield();
+      while (renewal_->under_way()) std::this_thread::yield();
     }
-    return ended_;
+    return renewals_;
   }
   void start(int64_t days) {
     renewal_.emplace(executor_, std::vector<std::string>{certificate(1000), certificate(days)}, [this] {
-      ++begun_;
-      Result<std::vector<std::string>> result = next_;
-      ++ended_;
-      return result;
+      ++renewals_;
+      return next_;
     });
   }
 
   ManualExecutor executor_;
-  std::atomic<int> begun_{0}, ended_{0};
+  std::atomic<int> renewals_{0};
   Result<std::vector<std::string>> next_ = std::vector<std::string>{};
   std::optional<CertificateRenewal> renewal_;
 };
