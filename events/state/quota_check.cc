@@ -55,6 +55,14 @@ ResourceList usage_difference(const ResourceList& before, const ResourceList& af
   return difference;
 }
 
+std::optional<QuotaExcess> quota_excess_of_change(const State& state, const ObjectKey& binding, const Value& before,
+                                                  const Value& after) {
+  const FeatureGates gates = state.gates();
+  if (!gates.quota_enforcement || binding.type != type::kResourceBinding) return std::nullopt;
+  const bool components = gates.multiple_pod_templates;
+  return quota_excess(state, binding.ns, usage_difference(usage_of(before, components), usage_of(after, components)));
+}
+
 Value overall_used(const Quota& quota, const ResourceList& usage) {
   ResourceList used;
   for (const auto& [name, amount] : usage) {

@@ -28,6 +28,11 @@ std::optional<QuotaExcess> quota_excess(const State& state, std::string_view ns,
 /// Usage after the change without that before, resource by resource; without zeros.
 ResourceList usage_difference(const ResourceList& before, const ResourceList& after);
 
+/// Why a change of a ResourceBinding would be refused by the fold, so that roles need not append it; nullopt: it
+/// would not. Null: there is no binding before. Without the gate FederatedQuotaEnforcement nothing is refused.
+std::optional<QuotaExcess> quota_excess_of_change(const State& state, const ObjectKey& binding, const Value& before,
+                                                  const Value& after);
+
 /// status.overallUsed: of the usage what the quota limits, without sums of zero and below.
 Value overall_used(const Quota& quota, const ResourceList& usage);
 

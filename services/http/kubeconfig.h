@@ -32,8 +32,9 @@ struct Kubeconfig {
     std::string tls_server_name;
     bool insecure = false;
     std::string proxy_url;
-    Value plugin_config;              ///< CredentialPlugin::cluster_config
-    std::optional<Error> unreadable;  ///< a file that it refers to cannot be read: whoever uses it gets this error
+    Value plugin_config;  ///< CredentialPlugin::cluster_config
+    std::optional<Error>
+        unreadable;  ///< why a file that it refers to cannot be read: an error of the contexts that use it
   };
   struct User {
     std::string certificate_pem;

@@ -47,7 +47,7 @@ std::set<std::string> excluded_by(const HttpRequest& request) {
   return names;
 }
 
-/// kube-apiserver's line about names that are no checks: whoever excludes one by a wrong name otherwise wonders.
+/// The warning that kube-apiserver prints for excluded names that no check has.
 std::string warning_of(const std::set<std::string>& unmatched) {
   std::string names;
   for (const std::string& name : unmatched) names += (names.empty() ? "\"" : ",\"") + name + "\"";

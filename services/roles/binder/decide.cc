@@ -152,11 +152,10 @@ Value claimed_by_policy(Value object, const Policy& policy) {
 /// What the present targets would use after this does not fit a quota: the fold would refuse it, and the binding stays
 /// as it is.
 Result<void> check_quotas(const State& state, const ObjectKey& binding, const Value& existing, const Value& made) {
-  if (binding.ns.empty() || !state.gates().quota_enforcement || state.fold_version() < 7) return ok();
-  const bool components = state.gates().multiple_pod_templates;
-  const auto excess =
-      quota_excess(state, binding.ns, usage_difference(usage_of(existing, components), usage_of(made, components)));
-  if (excess) return Error{ErrorCode::kForbidden, excess->message};
+  if (state.fold_version() < 7) return ok();
+  if (const auto excess = quota_excess_of_change(state, binding, existing, made)) {
+    return Error{ErrorCode::kForbidden, excess->message};
+  }
   return ok();
 }
 

@@ -148,7 +148,7 @@ TEST_F(CollectorEdits, OfRetainedFieldsAreNone_E_14_E_21) {
     }
   }
   EXPECT_EQ(stage.members().count("PUT"), 0U);
-  EXPECT_FALSE(healths.contains("Unknown")) << "nobody has changed what the control plane determines";
+  EXPECT_FALSE(healths.contains("Unknown")) << "only a retained field has changed";
   edit(web_key, [&](Value& object) {
     object.edit("spec").edit("template").edit("spec").edit("containers").edit_items()[0].set("image", "evil");
   });

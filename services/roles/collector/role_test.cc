@@ -298,28 +298,6 @@ TEST_F(Collector, ARemovedWorkDropsOutOfTheStatusOfItsBinding_T_6_T_7_T_9) {
   EXPECT_EQ(stage.state().value_of(web_key)["status"]["readyReplicas"], Value{1});
 }
 
-TEST_F(Collector, StatusAndRemovalOfWorksTriggerTheirBinding_T_6) {
-  given::History history;
-  const auto service = make_collector_role(stage.members());
-  const Value made = binding(map, {{"m1", 0}});
-  const ObjectKey key = testing::binding_key(made);
-  const ObjectKey work = work_key("m1", map);
-  history.put({type::kNamespace, "", work.ns}, namespace_object(work.ns.str())).put(key, made);
-  const Value labels = Value::object({{label::kBindingId, label_of(made, label::kBindingId)}});
-  history.put(work, Value::object(
-                        {{"metadata", Value::object({{"name", work.name}, {"namespace", work.ns}, {"labels", labels}})},
-                         {"spec", Value::object({{"suspendDispatching", false}})}}));
-  const auto wakes = [&](Event event) {
-    const auto keys = given::woken(*service, history, {std::move(event)});
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
-  };
-  EXPECT_TRUE(wakes(WorkApplied{work, 1, "ok"}));
-  Value edited = history.state().value_of(work);
-  edited.edit("spec").set("preserveResourcesOnDeletion", true);
-  EXPECT_FALSE(wakes(ObjectUpdated{work, edited})) << "that says nothing of a status";
-  EXPECT_TRUE(wakes(DeletionRequested{work}));
-}
-
 TEST_F(Collector, ThatWorksAreUnderWayIsNotSummedUpUnlessItTakesLong_T_6) {
   join("m1");
   join("m2");

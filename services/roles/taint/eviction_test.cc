@@ -185,6 +185,9 @@ TEST_F(GracefulEviction, AKeptCopyStaysAsItIsWhileOthersUseItsQuota_2_6_4_Q_3) {
   stage.write({TaintRemoved{cluster_key("m1"), {"fire", "", "NoExecute"}, "by hand"}});
   stage.run(Millis{5000});
   EXPECT_EQ(tasks(), 1U);
+  const auto decided = taint::decide(stage.state(), key, stage.now());
+  ASSERT_TRUE(decided.has_value());
+  EXPECT_TRUE(std::holds_alternative<LookAgain>(decided.value())) << "the fold would refuse the entry";
   EXPECT_FALSE(stage.members().member("m1").find(web_key).is_null());
   limit("2");
   stage.run(Millis{61'000});

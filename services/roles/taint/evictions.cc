@@ -74,14 +74,6 @@ Value placed_back(const Value& binding, const Value& task) {
   return back;
 }
 
-/// Judged as the fold will judge it, so that it is spared entries that it is bound to refuse.
-bool fits_quota(const State& state, const ObjectKey& key, const Value& before, const Value& after) {
-  const FeatureGates gates = state.gates();
-  if (!gates.quota_enforcement || key.type != type::kResourceBinding) return true;
-  const bool sets = gates.multiple_pod_templates;
-  return !quota_excess(state, key.ns, usage_difference(usage_of(before, sets), usage_of(after, sets)));
-}
-
 /// 2.6.3: tasks that others made get the time from which their grace period counts.
 std::optional<Event> with_times(const State& state, const ObjectKey& key, const Value& binding, UtcMillis now) {
   if (state.fold_version() < 7) return std::nullopt;
@@ -133,7 +125,7 @@ Result<Evictions> decide_evictions(const State& state, const ObjectKey& key, con
     if (reason.empty() && last_copy && until && now > *until && task["suppressDeletion"].is_null() &&
         takes_again(state, binding, task["fromCluster"].str(), now)) {
       Value back = placed_back(binding, task);
-      if (fits_quota(state, key, binding, back)) {
+      if (!quota_excess_of_change(state, key, binding, back)) {
         evictions.events = {EvictionFinished{key, task["fromCluster"].str(), "its cluster takes it again"},
                             ObjectUpdated{key, std::move(back)}};
         return evictions;
