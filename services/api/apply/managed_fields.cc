@@ -184,6 +184,12 @@ Value without_managers(const Value& object) {
   return rest;
 }
 
+Value without_time(const Value& entry) {
+  Value rest = entry;
+  rest.erase("time");
+  return rest;
+}
+
 /// The managers of the live object. What it has without any belongs to "before-first-apply".
 Managers live_managers(const FieldWriter& writer, const Kind& kind, const Value& live, const Schema& schema) {
   auto stored = read_managers(live["metadata"]["managedFields"]);
@@ -245,6 +251,14 @@ Value track_update(const FieldWriter& writer, const Kind& kind, const Value& bef
   fold_oldest(managers);
   with_managers(after, std::move(managers));
   return after;
+}
+
+bool same_but_for_times(const Value& before, const Value& after) {
+  if (before.is_null() || after.is_null()) return before == after;
+  const auto same_entry = [](const Value& one, const Value& other) { return without_time(one) == without_time(other); };
+  return std::ranges::is_permutation(before["metadata"]["managedFields"].items(),
+                                     after["metadata"]["managedFields"].items(), same_entry) &&
+         without_managers(before) == without_managers(after);
 }
 
 Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const Value& live, const Value& patch,

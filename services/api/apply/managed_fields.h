@@ -25,6 +25,11 @@ struct FieldWriter {
 /// a create. With nothing changed the list stays as it was, times and all.
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after);
 
+/// `after` differs from `before` in nothing, or only in the times of metadata.managedFields: nothing is to be written
+/// (SSA-10). An apply sets its time before admission fills in what the patch does not name, an element of an atomic
+/// list for example, which may make of it what is stored.
+bool same_but_for_times(const Value& before, const Value& after);
+
 /// One conflict of an apply: `field` belongs to `manager` and would get another value.
 struct FieldConflict {
   std::string manager;  ///< as in the message: `"kubectl-client-side-apply" using apps/v1`

@@ -152,6 +152,22 @@ TEST(Apply, OfTheSameAgainIsNoWrite) {  // SSA-10
   EXPECT_EQ(again.value().object, live);
 }
 
+TEST(Apply, SameButForTimesLooksAtEverythingElse) {  // SSA-10
+  const Value live = applied("two", applied("one", Value{}, config_map(R"({"a":"1"})")), config_map(R"({"b":"1"})"));
+  Value later = live;
+  Value& entries = later.edit("metadata").edit("managedFields");
+  entries.edit_items()[0].set("time", "2026-01-03T00:00:00Z");
+  std::ranges::reverse(entries.edit_items());  // they are stored in the order of their times
+  EXPECT_TRUE(same_but_for_times(live, later));
+  Value of_another = later;
+  of_another.edit("metadata").edit("managedFields").edit_items()[0].set("manager", "three");
+  EXPECT_FALSE(same_but_for_times(live, of_another));
+  Value with_more = later;
+  with_more.edit("data").set("c", "1");
+  EXPECT_FALSE(same_but_for_times(live, with_more));
+  EXPECT_FALSE(same_but_for_times(Value{}, live)) << "an object is created";
+}
+
 TEST(Apply, WhatWasThereBeforeTheFirstHasAnOwner) {  // SSA-11
   const auto result =
       apply_fields(writer("one"), config_maps(), config_map(R"({"a":"1"})"), config_map(R"({"a":"2"})"), false);

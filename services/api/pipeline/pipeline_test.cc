@@ -52,6 +52,24 @@ TEST_F(PipelineTest, ACreateIsAnsweredOnceItIsFoldedWithoutBlockingWork) {
   EXPECT_EQ(server_.blocking_posts, 0U);
 }
 
+TEST_F(PipelineTest, ApplyOfTheSameStoresNothingThoughAdmissionFillsIn_SSA_10) {
+  const std::string policies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
+  const std::string body = R"({"apiVersion":"policy.karmada.io/v1alpha1","kind":"PropagationPolicy","metadata":{
+      "name":"p"},"spec":{"resourceSelectors":[{"apiVersion":"v1","kind":"ConfigMap"}]}})";
+  const auto apply = [&] {
+    return answer("PATCH", policies + "/p?fieldManager=m", body, "application/apply-patch+yaml").status;
+  };
+  ASSERT_EQ(apply(), 201);
+  const ObjectKey key{type::kPropagationPolicy, "default", "p"};
+  Value earlier = server_.state().find(key)->value;
+  EXPECT_EQ(earlier["spec"]["resourceSelectors"][0]["namespace"].str(), "default") << "admission fills this in";
+  earlier.edit("metadata").edit("managedFields").edit_items()[0].set("time", "2020-01-01T00:00:00Z");
+  server_.put(ObjectUpdated{key, earlier});
+  const size_t entries = server_.journal.size();
+  ASSERT_EQ(apply(), 200);
+  EXPECT_EQ(server_.journal.size(), entries) << "only the time of the apply differs";
+}
+
 TEST_F(PipelineTest, EveryVerbOfAnObjectsLife) {
   const std::string one = std::string{kMaps} + "/a";
   EXPECT_EQ(answer("POST", kMaps, kBody).status, 201);

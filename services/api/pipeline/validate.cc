@@ -155,6 +155,7 @@ Result<Value> completed(const Server& server, const RequestContext& context, con
   Value object = std::move(proposal.object);
   if (proposal.applied) {
     object.edit("metadata").set("managedFields", proposal.managed);
+    if (same_but_for_times(proposal.old, object)) object = proposal.old;
   } else {
     // Admission has set aside what the client sent.
     if (!proposal.managed.is_null()) object.edit("metadata").set("managedFields", proposal.managed);
