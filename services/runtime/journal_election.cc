@@ -120,12 +120,19 @@ struct JournalElection::Impl {
     return table.is_urgent();
   }
 
+  /// For how long to wait for records. What has to come before the next heartbeat, the answer to the last one or the
+  /// records that were there before, may take until long after `due`.
+  Millis patience_until(Steady::time_point due) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Steady::now());
+    if (left.count() > 0) return Millis{left.count()};
+    return Millis{in_flight->load() || read_to < caught_up_at ? kPause.count() : 0};
+  }
+
   void run() {
     while (!stopping && !connect()) std::this_thread::sleep_for(kPause);
     auto due = Steady::now();
     while (!stopping) {
-      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(due - Steady::now()).count();
-      auto records = tail->next(kBatch, Millis{std::max<int64_t>(wait, 0)});
+      auto records = tail->next(kBatch, patience_until(due));
       if (stopping) return;
       if (!records) {
         complain(records.error());
