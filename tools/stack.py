@@ -26,6 +26,8 @@ import yaml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NO_PROGRAM = {"grafana": "Debian has no package of it; its dashboard is docker/monitoring/dashboard.json"}
+# Before a command: it is killed when this process is, even if that has no time to stop it.
+ENDS_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
 # What an image has at a path, and what stands for it here.
 IMAGE_FILES = {"/usr/share/doc/shiplog/examples/nginx": "docs/examples/nginx"}
 
@@ -220,7 +222,8 @@ class Stack:
         say(f"starting {name}")
         with open(self.log(name), "ab") as log:
             self.running[name] = subprocess.Popen(
-                (self.namespaces.command(name) if self.namespaces else []) + process["command"], env=self.environment(process["environment"]), stdin=subprocess.DEVNULL,
+                ENDS_WITH_US + (self.namespaces.command(name) if self.namespaces else []) + process["command"],
+                env=self.environment(process["environment"]), stdin=subprocess.DEVNULL,
                 stdout=log if not process["once"] else subprocess.PIPE, stderr=log, start_new_session=True)
         self.began[name] = time.monotonic()
         with open(os.path.join(self.plan.folder, "run", name + ".pid"), "w", encoding="ascii") as pid:

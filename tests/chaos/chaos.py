@@ -657,6 +657,9 @@ class Supervised(stack.Stack):
             self.run(False)
         except (stack.Failure, OSError) as failure:
             self.failed = str(failure)
+        while not self.stopping:  # what a thread has started is killed when the thread ends
+            time.sleep(0.1)
+        self.stop()
 
 
 def main():
@@ -699,7 +702,6 @@ def supervised(options, plan, namespaces):
     finally:
         running.stopping = True
         supervisor.join()
-        running.stop()
 
 
 if __name__ == "__main__":

@@ -5,8 +5,11 @@ the service."""
 import json
 import os
 import re
+import select
+import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import yaml
@@ -88,6 +91,37 @@ class Plan(unittest.TestCase):
                     self.assertEqual((service["user"], service["read_only"], service["cap_drop"]),
                                      ("10001:10001", True, ["ALL"]))
                     self.assertIn("no-new-privileges:true", service["security_opt"])
+
+
+class Running(unittest.TestCase):
+    def test_what_the_stack_runs_ends_with_it_even_if_it_is_killed(self):
+        program = """
+import os, sys, time, types
+sys.path.insert(0, sys.argv[1])
+import stack
+service = {"command": ["sleep", "600"], "environment": {}, "folders": [], "files": [], "once": False}
+one = stack.Stack(types.SimpleNamespace(folder=sys.argv[2], programs="", services={"one": service}))
+one.prepare()
+one.start("one")
+pid = one.running["one"].pid
+while open(f"/proc/{pid}/comm").read() != "sleep\\n":
+    time.sleep(0.01)
+print(pid, flush=True)
+sys.stdin.read()
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            with subprocess.Popen(["/usr/bin/python3", "-c", program, f"{ROOT}/tools", folder], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True) as running:
+                said = running.stdout.readline()
+                while said and not said.strip().isdigit():
+                    said = running.stdout.readline()
+                child = os.pidfd_open(int(said))
+                running.kill()
+            ended = select.select([child], [], [], 60)[0]
+            if not ended:
+                signal.pidfd_send_signal(child, signal.SIGKILL)
+            os.close(child)
+            self.assertTrue(ended, "the process still runs")
 
 
 class Monitoring(unittest.TestCase):
