@@ -57,11 +57,23 @@ std::optional<Error> refused(const ObjectKey& key, const std::string& why) {
   return forbidden(StatusDetails{rbac::kGroup, "", resource_of(key.type), key.name.str()}, why);
 }
 
+/// The object but for what garbage collection needs to change, and the server by itself.
+Value what_counts(Value object) {
+  Value& metadata = object.edit("metadata");
+  for (const char* field : {"ownerReferences", "finalizers", "managedFields", "resourceVersion"}) metadata.erase(field);
+  return object;
+}
+
+/// All else can grant permissions: a label makes a role part of those that aggregate it.
+bool grants_nothing(const Value& old, const Value& object) {
+  return !old.is_null() && what_counts(old) == what_counts(object);
+}
+
 std::optional<Error> role_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                   const Value& object) {
-  const bool same =
-      !old.is_null() && old["rules"] == object["rules"] && old["aggregationRule"] == object["aggregationRule"];
-  if (same || may(policy, user, "escalate", key.type, key.ns.str(), key.name.str())) return std::nullopt;
+  if (grants_nothing(old, object) || may(policy, user, "escalate", key.type, key.ns.str(), key.name.str())) {
+    return std::nullopt;
+  }
   const Rules everything = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
   const bool gathers = object["aggregationRule"]["clusterRoleSelectors"].size() > 0 ||
                        old["aggregationRule"]["clusterRoleSelectors"].size() > 0;
@@ -73,9 +85,7 @@ std::optional<Error> role_written(const RbacPolicy& policy, const User& user, co
 
 std::optional<Error> binding_written(const RbacPolicy& policy, const User& user, const ObjectKey& key, const Value& old,
                                      const Value& object) {
-  if (!old.is_null() && old["roleRef"] == object["roleRef"] && old["subjects"] == object["subjects"]) {
-    return std::nullopt;
-  }
+  if (grants_nothing(old, object)) return std::nullopt;
   const char* type = object["roleRef"]["kind"].as_string() == "Role" ? rbac::kRole : rbac::kClusterRole;
   const std::string name = object["roleRef"]["name"].str();
   if (may(policy, user, "bind", type, key.ns.str(), name)) return std::nullopt;

@@ -238,6 +238,40 @@ TEST(Escalation, AUserGrantsOnlyPermissionsThatTheyHold) {  // AUTHZ-5
   EXPECT_FALSE(escalation(given.policy, kJane, key, {}, more));
 }
 
+TEST(Escalation, ALabelOfARoleGrantsItsPermissionsThroughAggregation) {  // AUTHZ-4, AUTHZ-5
+  Given given;
+  const ObjectKey key{rbac::kClusterRole, "", "all"};
+  const Value all = parsed(R"({"metadata":{"name":"all","resourceVersion":"3"},
+      "rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]})");
+  Value labelled = all;
+  labelled.edit("metadata").edit("labels").set("rbac.authorization.k8s.io/aggregate-to-edit", "true");
+  const auto refused = escalation(given.policy, kJane, key, all, labelled);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, ErrorCode::kForbidden);
+  EXPECT_TRUE(escalation(given.policy, kJane, key, labelled, all))
+      << "as in Kubernetes, where any other change needs it";
+
+  Value collected = all;
+  Value& metadata = collected.edit("metadata");
+  metadata.set("resourceVersion", "4");
+  metadata.set("finalizers", Value::array({"example.com/wait"}));
+  metadata.set("ownerReferences", Value::array({Value::object({{"kind", "Namespace"}, {"name", "a"}})}));
+  metadata.set("managedFields", Value::array({Value::object({{"manager", "kubectl"}})}));
+  EXPECT_FALSE(escalation(given.policy, kJane, key, all, collected)) << "for garbage collection";
+}
+
+TEST(Escalation, AnyChangeOfABindingNeedsThePermissionsOfItsRole) {  // AUTHZ-5
+  Given given;
+  given.cluster_role("big", R"([{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}])");
+  const ObjectKey key{rbac::kRoleBinding, "a", "b"};
+  const Value bound =
+      parsed(R"({"metadata":{"name":"b"},"roleRef":{"kind":"ClusterRole","name":"big"},"subjects":[]})");
+  Value labelled = bound;
+  labelled.edit("metadata").edit("labels").set("team", "a");
+  EXPECT_TRUE(escalation(given.policy, kJane, key, bound, labelled));
+  EXPECT_FALSE(escalation(given.policy, kJane, key, bound, bound));
+}
+
 TEST(Escalation, NamesAndPathsAreComparedToo) {  // AUTHZ-5
   const Rules held = {rule(R"({"verbs":["get"],"apiGroups":[""],"resources":["secrets"],"resourceNames":["s"]})"),
                       rule(R"({"verbs":["get"],"nonResourceURLs":["/apis/*"]})")};
