@@ -82,10 +82,15 @@ class Elements {
   std::map<std::string_view, size_t> by_step_;
 };
 
+/// A member that the schema names; any other is an element of a map.
+bool is_field(const Schema* parent, std::string_view key) {
+  return parent != nullptr && parent->properties.contains(key);
+}
+
 /// A member that counts as a field of its own although it has, or could have, fields below.
 bool stands_for_itself(const Value& value, const Schema* parent, std::string_view key) {
   if (value.is_null() || (value.is_object() && value.size() == 0)) return true;
-  return parent == nullptr || !parent->properties.contains(key);
+  return !is_field(parent, key);
 }
 
 /// Where gather() stands; becomes text only when there is something to report.
@@ -236,9 +241,15 @@ Value merge(const Value& live, const Value& wanted, const Schema* schema) {
   return Value::array(std::move(result));
 }
 
+enum class Part { kField, kElement };
+
 /// nullopt: nothing is left of it.
-std::optional<Value> reduced(const Value& value, const FieldSet& fields, const FieldSet* kept, const Schema* schema) {
-  const bool holds = kept != nullptr && !kept->empty();
+/// Elements of lists and of maps stay only for a manager that owns them as a whole: who edited one field of an element
+/// does not hold it when its applier drops it. Fields stay for anything below them.
+std::optional<Value> reduced(const Value& value, const FieldSet& fields, const FieldSet* kept, const Schema* schema,
+                             Part part) {
+  const bool whole = kept != nullptr && kept->owned;
+  const bool holds = part == Part::kElement ? whole : kept != nullptr && !kept->empty();
   if (fields.owned && !holds) return std::nullopt;
   const FieldShape shape = shape_of(value, schema);
   if (shape == FieldShape::kLeaf || fields.children.empty()) return value;
@@ -250,11 +261,12 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
       const FieldSet* gone = fields.find(step);
       if (gone == nullptr) {
         members.push_back(member);
-      } else if (auto left = reduced(member.value, *gone, kept_below(step), below(schema, member.key()))) {
+      } else if (auto left = reduced(member.value, *gone, kept_below(step), below(schema, member.key()),
+                                     is_field(schema, member.key()) ? Part::kField : Part::kElement)) {
         members.push_back({member.key_text, *std::move(left)});
       }
     }
-    const bool emptied = members.empty() && value.size() > 0 && !holds;
+    const bool emptied = members.empty() && value.size() > 0 && !whole;
     return emptied ? std::nullopt : std::optional{Value::object(std::move(members))};
   }
   Value::Array list;
@@ -263,15 +275,15 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
     const FieldSet* gone = step ? fields.find(*step) : nullptr;
     if (gone == nullptr) {
       list.push_back(element);
-    } else if (auto left = reduced(element, *gone, kept_below(*step), items_of(schema))) {
-      // An item that stays because another manager owns part of it keeps its key.
+    } else if (auto left = reduced(element, *gone, kept_below(*step), items_of(schema), Part::kElement)) {
+      // An item that stays for another manager keeps its key.
       for (const std::string& key : schema->list_keys) {
         if (const Value* given = element.find(key)) left->set(key, *given);
       }
       list.push_back(*std::move(left));
     }
   }
-  if (list.empty() && !value.items().empty() && !holds) return std::nullopt;
+  if (list.empty() && !value.items().empty() && !whole) return std::nullopt;
   return Value::array(std::move(list));
 }
 
@@ -290,7 +302,7 @@ Value merge_fields(const Value& live, const Value& wanted, const Schema& schema)
 }
 
 Value without_fields(const Value& value, const FieldSet& fields, const FieldSet& kept, const Schema& schema) {
-  return reduced(value, fields, &kept, &schema).value_or(Value::object());
+  return reduced(value, fields, &kept, &schema, Part::kField).value_or(Value::object());
 }
 
 }  // namespace shiplog::api

@@ -124,6 +124,30 @@ TEST(Apply, LeavesWhatAnotherOwnsToo) {  // SSA-8
   EXPECT_EQ(managers(after), (Lines{R"(one Apply {"f:data":{"f:b":{}}})", R"(two Apply {"f:data":{"f:a":{}}})"}));
 }
 
+Value deployment(std::string_view containers) {
+  return json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"template":{"spec":)"
+              R"({"containers":)" +
+              std::string{containers} + "}}}}");
+}
+
+TEST(Apply, AnElementThatItsApplierDropsIsRemovedThoughAnotherChangedAFieldOfIt) {  // SSA-8
+  const auto apply = [](const Value& live, std::string_view containers) {
+    const FieldWriter git{"git", "apps/v1", "", UtcMillis{1767355200000}};
+    auto result = apply_fields(git, deployments(), live, deployment(containers), false);
+    return result ? std::move(result).value().object : Value{};
+  };
+  const Value made = apply(Value{}, R"([{"name":"c","env":[{"name":"A","value":"1"},{"name":"B","value":"1"}]},)"
+                                    R"({"name":"proxy","image":"p:1"}])");
+  Value edited = made;
+  edited.set("spec", deployment(R"([{"name":"c","env":[{"name":"A","value":"2"},{"name":"B","value":"1"}]},)"
+                                R"({"name":"proxy","image":"p:2"}])")["spec"]);
+  edited = track_update({"editor", "apps/v1", "", UtcMillis{1767355260000}}, deployments(), made, edited);
+  const Value after = apply(edited, R"([{"name":"c","env":[{"name":"B","value":"1"}]}])");
+  EXPECT_EQ(after["spec"], deployment(R"([{"name":"c","env":[{"name":"B","value":"1"}]}])")["spec"]);
+  ASSERT_EQ(managers(after).size(), 1U) << "nothing is left that the editor could own";
+  EXPECT_TRUE(managers(after)[0].starts_with("git Apply "));
+}
+
 TEST(Apply, FindsConflictsAndNamesTheManagers) {  // SSA-8, SSA-9
   const Value live = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
   const auto single = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2"})"), false);
