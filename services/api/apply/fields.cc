@@ -154,8 +154,15 @@ FieldSet all_of(const Value& value, const Schema* schema) {
 
 void compare(const Value& before, const Value& after, const Schema* schema, FieldChanges& changes);
 
+/// A null is a field that is left out, unless the schema permits null: nothing that is stored would differ.
+bool says_nothing(const Value* value, const Schema* schema) {
+  if (value == nullptr) return true;
+  return value->is_null() && schema != nullptr && !schema->nullable && schema->type != Schema::Type::kAny;
+}
+
 void compare_child(const Value* before, const Value* after, const Schema* schema, bool element, const std::string& step,
                    bool for_itself, FieldChanges& changes) {
+  if (says_nothing(before, schema) && says_nothing(after, schema)) return;
   FieldChanges child;
   if (before != nullptr && after != nullptr) {
     compare(*before, *after, schema, child);

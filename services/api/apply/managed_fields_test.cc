@@ -148,6 +148,19 @@ TEST(Apply, AnElementThatItsApplierDropsIsRemovedThoughAnotherChangedAFieldOfIt)
   EXPECT_TRUE(managers(after)[0].starts_with("git Apply "));
 }
 
+TEST(Apply, ANullThatTwoManagersNameIsNoConflict) {  // as kubectl writes creationTimestamp of a template
+  const Value patch = json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},)"
+                           R"("spec":{"template":{"metadata":{"creationTimestamp":null}}}})");
+  const auto apply = [&](const std::string& manager, const Value& live) {
+    auto result = apply_fields(writer(manager), deployments(), live, patch, false);
+    EXPECT_TRUE(result.value().conflicts.empty()) << manager;
+    return std::move(result).value().object;
+  };
+  Value stored = apply("one", Value{});
+  stored.edit("spec").edit("template").edit("metadata").erase("creationTimestamp");  // no write stores it
+  EXPECT_EQ(managers(apply("two", stored)).size(), 2U);
+}
+
 TEST(Apply, FindsConflictsAndNamesTheManagers) {  // SSA-8, SSA-9
   const Value live = applied("one", Value{}, config_map(R"({"a":"1","b":"1"})"));
   const auto single = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2"})"), false);
