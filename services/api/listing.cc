@@ -31,6 +31,11 @@ Result<Page> page_of(const ReadOptions& options, Revision newest) {
 
 }  // namespace
 
+Error too_old(Revision wanted, Revision oldest) {
+  return Error{ErrorCode::kGone,
+               "too old resource version: " + std::to_string(wanted.value) + " (" + std::to_string(oldest.value) + ")"};
+}
+
 Error too_large(Revision wanted, Revision newest) {
   return Error{
       ErrorCode::kTimeout,
@@ -39,11 +44,12 @@ Error too_large(Revision wanted, Revision newest) {
 }
 
 Result<Listed> list_collection(const StoredObjects& objects, const Kind& kind, const std::string& ns,
-                               const ReadOptions& options) {
+                               const ReadOptions& options, Revision oldest) {
   SHIPLOG_TRY(const auto labels, parse_label_selector(options.label_selector));
   SHIPLOG_TRY(const auto fields, parse_field_selector(options.field_selector, kind));
   return objects.store(kind).read([&](const View& view) -> Result<Listed> {
     SHIPLOG_TRY(const Page page, page_of(options, view.revision()));
+    if (page.at && *page.at < oldest) return too_old(*page.at, oldest);
     const ObjectQuery query{view};
     ObjectList which{.type = kind.type()};
     if (!ns.empty()) which.ns = ns;

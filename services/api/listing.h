@@ -15,10 +15,13 @@ struct Listed {
 };
 
 /// The collection of the kind; `ns` empty: of all namespaces. Blocks on the projection. Errors: kBadRequest, a selector
-/// or token cannot be read; kGone, the revision is no longer kept; kTimeout, it has not been reached.
+/// or token cannot be read; kGone, the revision is no longer kept, or before `oldest`; kTimeout, it has not been
+/// reached.
 Result<Listed> list_collection(const StoredObjects& objects, const Kind& kind, const std::string& ns,
-                               const ReadOptions& options);
+                               const ReadOptions& options, Revision oldest = {});
 
+/// The error for a revision before `oldest`: client libraries begin anew with the newest one.
+Error too_old(Revision wanted, Revision oldest);
 /// The error for a revision that has not been reached: client libraries look for its message.
 Error too_large(Revision wanted, Revision newest);
 

@@ -6,6 +6,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
 #include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pods.h"
 #include "services/api/resource_metrics.h"
@@ -66,7 +67,9 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   }
   const Revision wanted = options.value().revision.value_or(Revision{});
   when_reached(server, context, wanted, [server, context, options = std::move(options).value()] {
-    auto listed = list_collection(server->objects, *context->kind, context->path.ns, options);
+    const auto oldest = oldest_readable(*server, *context, options);
+    if (!oldest) return fail(*context, oldest.error());
+    auto listed = list_collection(server->objects, *context->kind, context->path.ns, options, oldest.value());
     if (!listed) return fail_list(*context, options, listed.error());
     // Of a list in pages they are part of the last one. Of the past there are none: they are of what is there now.
     if (server->options.control_plane && !context->past && lists_views(*context->kind, options) &&
@@ -112,6 +115,11 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
     // resourceVersion with match Exact reads the past here too: the only extension of Kubernetes' get.
     const std::optional<Revision> at =
         options.match == "Exact" && options.revision ? options.revision : std::optional<Revision>{};
+    if (at && !context->past) {
+      const auto oldest = oldest_readable(*server, *context);
+      if (!oldest) return fail(*context, oldest.error());
+      if (*at < oldest.value()) return fail(*context, too_old(*at, oldest.value()));
+    }
     Store& store = server->store(*context->kind);
     auto row = at ? store.read([&](const View& view) { return ObjectQuery{view}.get(key, at); }) : store.newest(key);
     if (!row) return fail(*context, row.error());

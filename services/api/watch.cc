@@ -12,6 +12,7 @@
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
+#include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/selector/selector.h"
 #include "services/api/table/table.h"
@@ -83,6 +84,11 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
       return fail(too_large(wanted, newest), out);
     }
     if (wanted == Revision{} || options_.send_initial_events) return initial();
+    const auto oldest = oldest_readable(server_, *context_);
+    if (!oldest || wanted < oldest.value()) {
+      std::string out;
+      return fail(oldest ? too_old(wanted, oldest.value()) : oldest.error(), out);
+    }
     // A version from the future: changes up to it are skipped (W-10).
     skipped_ = wanted;
     at_ = std::min(wanted, newest);
@@ -93,6 +99,9 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     const std::lock_guard lock{mutex_};
     if (over() || writing_.load()) return;
     std::string out;
+    // W-17. With another schema the same objects read differently: the client goes on from what it has, with a watch of
+    // the new one.
+    if (redefined()) return finish();
     const bool unserved = no_longer_served();
     if (!behind(out)) return;  // ended with an error event
     // W-17. What was deleted with the kind has been sent by now: the definition went in the same entry, and a tick has
@@ -125,17 +134,21 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     at_ = wanted;
   }
 
-  static Error too_old(Revision wanted, Revision oldest) {
-    return Error{ErrorCode::kGone, "too old resource version: " + std::to_string(wanted.value) + " (" +
-                                       std::to_string(oldest.value) + ")"};
-  }
-
   /// The time up to which the past is replayed; of the present, now.
   UtcMillis now() const {
     const UtcMillis present = server_.options.clock->now();
     if (!context_->past) return present;
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Steady::now() - began_);
     return replayed_until(*context_->past, Millis{elapsed.count()}, present);
+  }
+
+  /// The definition of the kind has changed since the watch began.
+  bool redefined() const {
+    const Kind& kind = *context_->kind;
+    if (context_->past || kind.builtin) return false;
+    const auto kinds = server_.options.kinds->current();
+    const Kind* current = kinds->find(kind.group, kind.version, kind.plural);
+    return current != nullptr && current != &kind;
   }
 
   /// Since the last tick at least.

@@ -164,6 +164,56 @@ TEST(PastReads, NeedThePermissionThenAndNow) {
   EXPECT_EQ(reads(during).status, 403) << "the permission was taken away";
 }
 
+// What resourceVersion can ask for without /at/: the same holds as for history (decision 0087).
+TEST(PastReads, DoNotReachIntoAnEarlierNamespaceOfTheSameName) {
+  const std::string user = "past-second";
+  const std::string space = "/api/v1/namespaces/past-reused";
+  const std::string maps = space + "/configmaps";
+  const Value made = json(R"({"metadata":{"name":"past-reused"}})");
+  ASSERT_EQ(api().post("/api/v1/namespaces", made).status, 201);
+  const auto map = [](const char* name) { return json(std::string{R"({"metadata":{"name":")"} + name + R"("}})"); };
+  for (const char* name : {"first-1", "first-2"}) ASSERT_EQ(api().post(maps, map(name)).status, 201);
+  const Answer page = api().get(maps + "?limit=1");
+  const std::string earlier = version_of(page);
+  std::vector<std::string> events;  // they are counted by themselves
+  for (const char* name : {"e1", "e2"}) {
+    const Answer event = api().post(space + "/events", json(std::string{R"({"metadata":{"name":")"} + name + R"("},
+        "involvedObject":{"namespace":"past-reused"},"reason":"Tested","type":"Normal"})"));
+    ASSERT_EQ(event.status, 201) << event;
+    events.push_back(version_of(event));
+  }
+  ASSERT_EQ(api().remove(space).status, 200);
+  ASSERT_TRUE(eventually([&] { return api().get(space).status == 404; }));
+  ASSERT_EQ(api().post("/api/v1/namespaces", made).status, 201);
+  ASSERT_EQ(api()
+                .post(kRbac + "/namespaces/past-reused/rolebindings", json(R"({"metadata":{"name":"past-second"},
+    "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"edit"},
+    "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"past-second"}]})"))
+                .status,
+            201);
+  ASSERT_TRUE(eventually([&] { return as(user, maps).status == 200; }));
+
+  const std::string exact = "resourceVersionMatch=Exact&resourceVersion=" + earlier;
+  EXPECT_NE(api().get(maps + "?" + exact).body.find("first-1"), std::string::npos) << "of all namespaces";
+  expect_failure(as(user, maps + "?" + exact), 410, "Expired");
+  expect_failure(as(user, maps + "?limit=5&resourceVersion=" + earlier), 410, "Expired");
+  expect_failure(as(user, maps + "?limit=1&continue=" + page.json["metadata"]["continue"].str()), 410, "Expired");
+  expect_failure(as(user, maps + "/first-1?" + exact), 410, "Expired");
+  expect_failure(as(user, maps + "?dryRun=All&" + exact, "DELETE"), 410, "Expired");
+  expect_failure(as(user, space + "/events?resourceVersionMatch=Exact&resourceVersion=" + events[0]), 410, "Expired");
+  const Answer watched = as(user, maps + "?watch=1&timeoutSeconds=1&resourceVersion=" + earlier);
+  EXPECT_EQ(watched.json["type"].str(), "ERROR") << watched;
+  EXPECT_EQ(watched.json["object"]["code"].as_int(), 410) << watched;
+
+  for (const char* name : {"second-1", "second-2"}) ASSERT_EQ(api().post(maps, map(name)).status, 201);
+  const Answer own = as(user, maps + "?limit=1");
+  ASSERT_EQ(api().remove(maps + "/second-2").status, 200);
+  const Answer rest = as(user, maps + "?limit=1&continue=" + own.json["metadata"]["continue"].str());
+  EXPECT_EQ(rest.json["items"][0]["metadata"]["name"].str(), "second-2") << rest;
+  const Answer followed = as(user, maps + "?watch=1&timeoutSeconds=1&resourceVersion=" + version_of(own));
+  EXPECT_EQ(followed.json["type"].str(), "DELETED") << followed;
+}
+
 TEST(PastReads, AKeyThatWasDestroyedStaysDestroyed) {
   const std::string secrets = "/api/v1/namespaces/default/secrets";
   const Answer created =

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "services/api/listing.h"
+#include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
@@ -82,7 +83,9 @@ awaitable<void> delete_collection(const Server& server, const RequestContext& co
   if (!options) co_return reject(server, context, options.error());
   auto caught_up = co_await when_current(server.store(*context.kind), lane);
   if (!caught_up) co_return reject(server, context, caught_up.error());
-  auto listed = list_collection(server.objects, *context.kind, context.path.ns, options.value());
+  const auto oldest = oldest_readable(server, context, options.value());
+  if (!oldest) co_return reject(server, context, oldest.error());
+  auto listed = list_collection(server.objects, *context.kind, context.path.ns, options.value(), oldest.value());
   if (!listed) co_return reject(server, context, listed.error());
   const auto executor = co_await boost::asio::this_coro::executor;
   auto failed = co_await delete_all(executor, server, context, write, lane, listed.value().items);
