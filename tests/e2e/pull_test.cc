@@ -194,6 +194,31 @@ TEST_F(PullMode, UnregisterRefusesAClusterOfPushModeOrNone_1_10_2) {
   EXPECT_TRUE(fleet_.api().get(kClusterPath).json["metadata"]["deletionTimestamp"].is_null());
 }
 
+// The agent was never started; or somebody deleted the Cluster; or an earlier unregister did not wait for the end.
+TEST_F(PullMode, WhatARegistrationHasLeftWithoutAClusterIsUnregistered_1_10_3) {
+  ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
+  EXPECT_NE(agent_roles(), "");
+  const std::vector<std::string> unregister = {"unregister", "m1", "--cluster-kubeconfig=" + fleet_.kubeconfig("m1"),
+                                               "--karmada-config=" + fleet_.kubeconfig("plane")};
+  std::vector<std::string> tried = unregister;
+  tried.emplace_back("--dry-run");
+  EXPECT_TRUE(fleet_.shiplogctl(tried).says("what its registration has left would be removed (dry run)"));
+  EXPECT_NE(agent_roles(), "");
+  const Ran gone = fleet_.shiplogctl(unregister);
+  EXPECT_TRUE(gone.ok()) << gone;
+  EXPECT_EQ(agent_roles(), "");
+  const ApiClient member = fleet_.api("m1");
+  const std::string ns = "/api/v1/namespaces/karmada-system";
+  for (const std::string& path : {ns + "/secrets/karmada-kubeconfig", ns + "/serviceaccounts/karmada-agent-sa",
+                                  std::string{"/apis/rbac.authorization.k8s.io/v1/clusterroles/karmada-agent"}}) {
+    EXPECT_EQ(member.get(path).status, 404) << path;
+  }
+  EXPECT_TRUE(eventually([&] { return fleet_.api().get("/api/v1/namespaces/karmada-es-m1").status == 404; }));
+  EXPECT_TRUE(fleet_.shiplogctl(unregister).says("no cluster object m1 found in karmada control Plane"));
+  const Ran again = fleet_.shiplogctl(register_command(), "m1");
+  EXPECT_TRUE(again.ok()) << again;
+}
+
 TEST_F(PullMode, AClusterWhoseAgentIsGoneUnregisters_1_12_2) {
   ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
   start_agent();

@@ -60,6 +60,7 @@ struct UnregisterOptions {
 };
 
 /// Deletes the cluster's Works, its Cluster, the roles of its agent if `as_administrator`, and the agent in the member.
+/// Without a Cluster it deletes what else a registration has left. Errors: kNotFound, there is nothing of this name.
 Result<void> unregister(ServerConnection& plane, ServerConnection& member, bool as_administrator,
                         const UnregisterOptions& options, std::ostream& out, std::ostream& progress);
 
@@ -76,6 +77,8 @@ std::vector<std::pair<std::string, Value>> agent_roles(const std::string& cluste
 /// The objects of the agent in the member, in the order in which they are made.
 std::vector<std::pair<std::string, Value>> agent_objects(const RegisterOptions& options, const std::string& kubeconfig,
                                                          const std::string& member_url);
+/// Whether the Secret of a member has the access of this cluster's agent to the control plane.
+bool is_access_of(const Value& secret, const std::string& cluster);
 /// What a person runs when there is no image.
 std::string agent_command(const RegisterOptions& options, const std::string& member_kubeconfig);
 

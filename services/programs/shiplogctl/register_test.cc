@@ -114,6 +114,18 @@ TEST(Register, TheRolesOfAnAgentAreThoseOfUpstream_1_7_9) {
                        "/namespaces/karmada-es-edge/rolebindings/system:karmada:edge:agent-work\n");
 }
 
+TEST(Register, TheAccessOfAnAgentNamesItsCluster_1_10_3) {
+  const auto secret = [](const std::string& user) {
+    const std::string text = "users: [{name: '" + user + "', user: {}}]";
+    return Value::object({{"data", Value::object({{"karmada-kubeconfig", base64_encode(text)}})}});
+  };
+  EXPECT_TRUE(is_access_of(secret("system:karmada:agent:edge"), "edge"));
+  EXPECT_TRUE(is_access_of(secret("edge"), "edge")) << "upstream's register";
+  EXPECT_FALSE(is_access_of(secret("system:karmada:agent:edge2"), "edge"));
+  EXPECT_FALSE(is_access_of(Value::object({{"data", Value::object({{"karmada-kubeconfig", "!"}})}}), "edge"));
+  EXPECT_FALSE(is_access_of(Value::object(), "edge"));
+}
+
 TEST(Register, ARequestIsForTheKeyThatItComesWith) {
   const auto made = new_request("system:karmada:agent:edge", {"system:karmada:agents"});
   ASSERT_TRUE(made);

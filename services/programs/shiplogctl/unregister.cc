@@ -1,9 +1,11 @@
 #include <chrono>
+#include <cstdint>
 #include <ostream>
 #include <thread>
 
 #include "events/base/base64.h"
 #include "events/base/yaml.h"
+#include "events/state/agent_identity.h"
 #include "events/state/work.h"
 #include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/register.h"
@@ -58,6 +60,16 @@ Result<void> remove_roles(ServerConnection& plane, const UnregisterOptions& opti
   return ok();
 }
 
+/// What the agent's access to the control plane, which is stored in the member, shows.
+enum class StoredAccess : uint8_t { kNone, kOfThisCluster, kOfAnother };
+
+Result<StoredAccess> stored_access(ServerConnection& member, const UnregisterOptions& options) {
+  const auto secret = member.get(secrets_of(options.ns) + "/" + kAgentKubeconfig);
+  if (!secret && secret.error().code == ErrorCode::kNotFound) return StoredAccess::kNone;
+  if (!secret) return secret.error();
+  return is_access_of(secret.value(), options.name) ? StoredAccess::kOfThisCluster : StoredAccess::kOfAnother;
+}
+
 Result<void> remove_agent(ServerConnection& member, const UnregisterOptions& options) {
   RegisterOptions registered;
   registered.name = options.name;
@@ -72,7 +84,55 @@ Result<void> remove_agent(ServerConnection& member, const UnregisterOptions& opt
   return withdraw_access(member, options.name, options.cluster_ns, "");
 }
 
+void print_roles(const UnregisterOptions& options, std::ostream& progress) {
+  progress << "The roles of the agent remain in the control plane. An administrator removes them with:" << std::endl;
+  for (const auto& role : agent_roles(options.name, options.cluster_ns)) {
+    const Value& metadata = role.second["metadata"];
+    if (role.second["kind"].as_string() == "Namespace") continue;
+    const std::string ns = metadata["namespace"].str();
+    progress << "  kubectl delete " << role.second["kind"].str() << " " << metadata["name"].str()
+             << (ns.empty() ? "" : " -n " + ns) << std::endl;
+  }
+}
+
+/// There is no Cluster: none was made, it was deleted by other means, or its removal went on after an earlier command
+/// had ceased to wait. What a registration of this name has left is removed; without anything left the name is wrong.
+Result<void> remove_remains(ServerConnection& plane, ServerConnection& member, bool as_administrator,
+                            const UnregisterOptions& options, std::ostream& progress) {
+  SHIPLOG_TRY(const StoredAccess access, stored_access(member, options));
+  bool registered = access == StoredAccess::kOfThisCluster;
+  if (!registered && as_administrator) {
+    const auto role = plane.get(path_of(agent_roles(options.name, options.cluster_ns)[1]));
+    if (!role && role.error().code != ErrorCode::kNotFound) return role.error();
+    registered = role.has_value();
+  }
+  if (!registered) {
+    return Error{ErrorCode::kNotFound, "no cluster object " + options.name + " found in karmada control Plane"};
+  }
+  progress << "no cluster object " << options.name << " found in karmada control Plane: "
+           << (options.dry_run ? "what its registration has left would be removed (dry run)"
+                               : "removing what its registration has left")
+           << std::endl;
+  if (options.dry_run) return ok();
+  if (as_administrator) {
+    SHIPLOG_TRY(remove_roles(plane, options));
+    SHIPLOG_TRY(remove_if_there(plane, "/api/v1/namespaces/" + execution_space(options.name)));
+  } else {
+    print_roles(options, progress);
+  }
+  if (access != StoredAccess::kOfAnother) return remove_agent(member, options);
+  // The agent's objects have the same names for every cluster; the accounts have that of the cluster.
+  return withdraw_access(member, options.name, options.cluster_ns, "");
+}
+
 }  // namespace
+
+bool is_access_of(const Value& secret, const std::string& cluster) {
+  const auto documents = parse_yaml_stream(base64_decode(secret["data"][kAgentKubeconfig].as_string()).value_or(""));
+  if (!documents || documents.value().empty()) return false;
+  const auto user = documents.value().front()["users"][0]["name"].as_string();
+  return user == agent_identity::user_of(cluster) || user == cluster;  // the latter is what upstream's register writes
+}
 
 Result<ClientTarget> agent_access(ServerConnection& member, const UnregisterOptions& options) {
   const auto secret = member.get(secrets_of(options.ns) + "/" + kAgentKubeconfig);
@@ -106,7 +166,9 @@ Result<void> unregister(ServerConnection& plane, ServerConnection& member, bool 
   SHIPLOG_TRY(check_cluster_name(options.name));
   const auto cluster = plane.get(std::string{kClusters} + "/" + options.name);
   if (!cluster && cluster.error().code == ErrorCode::kNotFound) {
-    return Error{ErrorCode::kNotFound, "no cluster object " + options.name + " found in karmada control Plane"};
+    SHIPLOG_TRY(remove_remains(plane, member, as_administrator, options, progress));
+    if (!options.dry_run) out << "cluster(" << options.name << ") is unregistered successfully" << std::endl;
+    return ok();
   }
   if (!cluster) return cluster.error();
   if (cluster.value()["spec"]["syncMode"].as_string() == "Push") {
@@ -122,14 +184,7 @@ Result<void> unregister(ServerConnection& plane, ServerConnection& member, bool 
   if (as_administrator) {
     SHIPLOG_TRY(remove_roles(plane, options));
   } else {
-    progress << "The roles of the agent remain in the control plane. An administrator removes them with:" << std::endl;
-    for (const auto& role : agent_roles(options.name, options.cluster_ns)) {
-      const Value& metadata = role.second["metadata"];
-      if (role.second["kind"].as_string() == "Namespace") continue;
-      const std::string ns = metadata["namespace"].str();
-      progress << "  kubectl delete " << role.second["kind"].str() << " " << metadata["name"].str()
-               << (ns.empty() ? "" : " -n " + ns) << std::endl;
-    }
+    print_roles(options, progress);
   }
   SHIPLOG_TRY(remove_agent(member, options));
   out << "cluster(" << options.name << ") is unregistered successfully" << std::endl;
