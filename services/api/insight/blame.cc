@@ -66,27 +66,33 @@ class Walk {
   std::optional<VersionRow> newer_;
 };
 
-/// False: there are older versions, and values that one of them gave.
-Result<bool> go_back(const HistoryQuery& history, const BlameQuestion& question, VersionRow newest, Walk& walk) {
+/// How far the versions were read.
+enum class Examined {
+  kAll,      ///< every value is attributed
+  kLimited,  ///< older versions are there, and were not read
+  kDeleted   ///< retention has deleted older versions
+};
+
+Result<Examined> go_back(const HistoryQuery& history, const BlameQuestion& question, VersionRow newest, Walk& walk) {
   size_t left = question.versions;
   Revision from = newest.revision;
   VersionOperation operation = newest.operation;
   walk.begin(std::move(newest));
   while (operation != VersionOperation::kCreated) {
     SHIPLOG_TRY(const auto older, history.versions(question.object, true, kPortion, Revision{from.value - 1}));
-    if (older.empty()) break;  // not kept
+    if (older.empty()) return Examined::kDeleted;
     for (const VersionRow& version : older) {
-      if (left == 0) return false;
+      if (left == 0) return Examined::kLimited;
       --left;
       SHIPLOG_TRY(const bool more, walk.step(version));
-      if (!more) return true;
+      if (!more) return Examined::kAll;
       from = version.revision;
       operation = version.operation;
       if (operation == VersionOperation::kCreated) break;
     }
   }
   walk.end();
-  return true;
+  return Examined::kAll;
 }
 
 }  // namespace
@@ -100,7 +106,7 @@ Result<Value> blame_of(const View& view, const BlameQuestion& question) {
     return !is_below(value.first, question.field) || (!question.with_status && is_below(value.first, "status"));
   });
   Walk walk{std::move(values)};
-  SHIPLOG_TRY(const bool all, go_back(history, question, std::move(newest.front()), walk));
+  SHIPLOG_TRY(const Examined examined, go_back(history, question, std::move(newest.front()), walk));
 
   Value items = Value::array();
   Value origins = Value::array();
@@ -119,7 +125,8 @@ Result<Value> blame_of(const View& view, const BlameQuestion& question) {
     items.push_back(std::move(item));
   }
   Value answer = Value::object({{"items", std::move(items)}, {"origins", std::move(origins)}});
-  if (!all) answer.set("examinedFrom", walk.oldest().value);
+  if (examined != Examined::kAll) answer.set("examinedFrom", walk.oldest().value);
+  if (examined == Examined::kDeleted) answer.set("olderDeleted", true);
   return answer;
 }
 

@@ -20,8 +20,9 @@ struct BlameQuestion {
 
 /// Each value of the object as it is, or was, with the version that gave it this value: {path, value, origin}, where
 /// origin is an index into the list `origins`. Sorted by path. Where no more versions are examined, a value that an
-/// older one gave has no origin, and `examinedFrom` is the revision of the oldest one that was. The data of Secrets is
-/// omitted. null: there is no such object then. Blocks on the projection.
+/// older one gave has no origin, and `examinedFrom` is the revision of the oldest one that was; `olderDeleted`: those
+/// before it are no longer kept. The data of Secrets is omitted. null: there is no such object then. Blocks on the
+/// projection.
 Result<Value> blame_of(const View& view, const BlameQuestion& question);
 
 }  // namespace shiplog::api

@@ -4,6 +4,7 @@
 
 #include "events/base/json.h"
 #include "services/api/insight/comparison.h"
+#include "services/api/insight/history.h"
 #include "tests/support/projected_fleet.h"
 
 namespace shiplog::api {
@@ -69,6 +70,34 @@ TEST_F(InsightPastTest, BlameExaminesABoundedNumberOfVersions) {
   const Value all = ask(1000);
   EXPECT_EQ(all["origins"][static_cast<size_t>(all["items"][0]["origin"].as_int())]["who"]["user"], Value{"alice"});
   EXPECT_TRUE(all["examinedFrom"].is_null());
+}
+
+TEST_F(InsightPastTest, AValueWhoseVersionRetentionHasDeletedIsNobodys) {
+  put("alice", R"({"a": "1", "b": "1"})");
+  const Revision two = put("bob", R"({"a": "1", "b": "2"})");
+  const Revision three = put("carol", R"({"a": "1", "b": "2", "c": "3"})");
+  must(fleet.projections().trim_history(two));
+  const Value blame = must(blame_of(must(fleet.reader().view()), {.object = kMap, .field = "data"}));
+  ASSERT_EQ(blame["items"].size(), 3U);
+  EXPECT_TRUE(blame["items"][0]["origin"].is_null()) << "alice's version is deleted";
+  EXPECT_TRUE(blame["items"][1]["origin"].is_null()) << "what b was before bob's version is not known";
+  EXPECT_EQ(blame["items"][2]["path"], Value{"data.c"});
+  EXPECT_EQ(blame["origins"][0]["revision"].as_int(), static_cast<int64_t>(three.value));
+  EXPECT_EQ(blame["examinedFrom"].as_int(), static_cast<int64_t>(two.value));
+  EXPECT_TRUE(blame["olderDeleted"].as_bool());
+}
+
+TEST_F(InsightPastTest, WhatAVersionChangedIsUnknownIfTheOneBeforeIsDeleted) {
+  put("alice", R"({"a": "1"})");
+  const Revision two = put("bob", R"({"a": "2"})");
+  put("carol", R"({"a": "3"})");
+  must(fleet.projections().trim_history(two));
+  const Value versions = must(history_of(must(fleet.reader().view()), kMap, 0, false, {}));
+  ASSERT_EQ(versions.size(), 2U);
+  EXPECT_TRUE(versions[0]["previousDeleted"].as_bool());
+  EXPECT_EQ(versions[0]["changes"].size(), 0U);
+  EXPECT_TRUE(versions[1]["previousDeleted"].is_null());
+  EXPECT_EQ(versions[1]["changes"].size(), 1U);
 }
 
 TEST_F(InsightPastTest, BlamesTheVersionThatGaveAFieldItsValue) {

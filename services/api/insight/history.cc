@@ -112,8 +112,12 @@ Result<Value> history_of(const View& view, const ObjectKey& key, size_t limit, b
       item.edit("why").set("explanation", found->second);
     }
     Value changes = Value::array();
-    if (version.operation == VersionOperation::kUpdated && i + 1 < versions.size()) {
-      SHIPLOG_TRY(changes, changes_between(key, versions[i + 1].json, version.json));
+    if (version.operation == VersionOperation::kUpdated) {
+      if (i + 1 < versions.size()) {
+        SHIPLOG_TRY(changes, changes_between(key, versions[i + 1].json, version.json));
+      } else {
+        item.set("previousDeleted", true);  // by retention: what this version changed is unknown
+      }
     }
     item.set("changes", std::move(changes));
     items.push_back(std::move(item));

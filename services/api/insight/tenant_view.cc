@@ -37,7 +37,7 @@ Value shown_cause(const Value& cause, const InsightReader& reader) {
 /// read; where the request came from is not.
 Value shown_version(const Value& version, const Value& object, const InsightReader& reader) {
   Value shown = Value::object();
-  copy(version, {"revision", "time", "operation", "verb", "trace", "changes"}, shown);
+  copy(version, {"revision", "time", "operation", "verb", "trace", "changes", "previousDeleted"}, shown);
   const Value& why = version["why"];
   // Without `object`, the event was about the object itself.
   const bool own = why["object"].is_null() || why["object"] == object;
@@ -179,7 +179,7 @@ Value tenant_history(const Value& answer, Revision oldest, const InsightReader& 
 
 Value tenant_blame(const Value& answer, Revision oldest, const InsightReader& reader) {
   Value shown = Value::object({{"limited", true}});
-  copy(answer, {"kind", "object", "revision", "items", "examinedFrom"}, shown);
+  copy(answer, {"kind", "object", "revision", "items", "examinedFrom", "olderDeleted"}, shown);
   Value origins = Value::array();
   for (const Value& origin : answer["origins"].items()) {
     // Items name origins by their number.
@@ -210,6 +210,10 @@ Value tenant_why(const Value& answer, const Value& binding, const InsightReader&
   if (may_get(reader, answer["object"])) copy(answer, {"object"}, shown);
   if (answer["binding"].is_null()) {
     const bool is_namespace = answer["object"]["type"].as_string() == type::kNamespace;
+    if (!answer["members"].is_null()) {
+      shown.set("summary", "it has no binding any more: it is taken from the members that have it still");
+      return shown;
+    }
     shown.set("summary", is_namespace ? "namespaces need no policy: they are synchronized to members, unless an option "
                                         "of the control plane excludes them"
                                       : "it is in no member: no policy has it, or its policy has not been applied to "

@@ -126,8 +126,9 @@ namespace {
 Result<void> failovers(ServerConnection& plane, const HistoryOptions& options, const Output& to) {
   HttpRequest::Query query;
   if (!options.object.kind.empty()) {
-    query = {{"kind", options.object.kind}, {"name", options.object.name}, {"namespace", options.ns}};
+    query = {{"kind", options.object.kind}, {"name", options.object.name}};
   }
+  set_if(query, "namespace", options.ns);
   query.emplace_back("limit", std::to_string(options.limit == 0 ? 0 : options.limit + 1));
   SHIPLOG_TRY(Value answer, plane.get("/shiplog/v1/failovers", query));
   Value::Array& items = answer.edit("items").edit_items();
@@ -213,7 +214,7 @@ Result<void> blame(ServerConnection& plane, const BlameOptions& options, const O
     return Error{ErrorCode::kNotFound, "the object has no field " + options.field};
   }
   to.out << blame_table(answer, to.terminal) << std::flush;
-  if (!answer["examinedFrom"].is_null()) {
+  if (!answer["examinedFrom"].is_null() && !answer["olderDeleted"].as_bool()) {
     to.err << "notice: older versions were not examined; "
            << (options.limit == 0 ? "the server examines no more at once"
                                   : "--limit=0 examines as many as the server does")

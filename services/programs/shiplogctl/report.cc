@@ -36,6 +36,7 @@ std::string change_words(const Value& change) {
 std::string changes_words(const Value& version) {
   const Value& changes = version["changes"];
   if (version["operation"].as_string() != "updated") return version["operation"].str();
+  if (version["previousDeleted"].as_bool()) return "(unknown: the version before is deleted)";
   if (changes.size() == 0) return "(nothing but its revision)";
   std::string text;
   for (size_t i = 0; i < changes.size() && i < kMostChanges; ++i) {
@@ -105,8 +106,10 @@ std::string blame_table(const Value& blame, const Terminal& terminal) {
   Table table{{"FIELD", "VALUE", "REVISION", "TIME", "WHO", "WHY"}};
   for (const Value& item : blame["items"].items()) {
     if (item["origin"].is_null()) {
+      const std::string from = number(blame["examinedFrom"]);
       table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), "", "", "",
-                 "before revision " + number(blame["examinedFrom"]) + ": not examined"});
+                 blame["olderDeleted"].as_bool() ? "revision " + from + " or earlier: older versions are deleted"
+                                                 : "before revision " + from + ": not examined"});
       continue;
     }
     const Value& origin = blame["origins"][static_cast<size_t>(item["origin"].as_int())];
