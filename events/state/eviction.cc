@@ -51,6 +51,9 @@ std::string blocked_by(const Value& work, const Value& resource) {
 std::vector<EvictionBlocker> eviction_blockers(const Value& binding, const WorkOfCluster& work_of) {
   const Value& generation = binding["metadata"]["generation"];
   if (binding["status"]["schedulerObservedGeneration"] != generation) {
+    const Value& scheduled = condition_of(binding, "Scheduled");
+    if (scheduled["status"].as_string() == "False")
+      return {{"", "it could not be placed: " + scheduled["message"].str()}};
     return {{"", "the binding has not been scheduled since its last change"}};
   }
   const Value& synced = condition_of(binding, kWorksSyncedCondition);

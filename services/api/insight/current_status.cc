@@ -51,32 +51,41 @@ void about_cluster(const MemberNow& member, Words& words) {
                   ": what it reported last is shown, and nothing is applied there");
 }
 
+Taint taint_of(const Value& value) { return {value["key"].str(), value["value"].str(), value["effect"].str()}; }
+
+/// Of clusterTolerations of a placement, the first that matches; null: none does.
+Value toleration_of(const Value& placement, const Taint& taint) {
+  for (const Value& toleration : placement["clusterTolerations"].items()) {
+    const auto tolerations = tolerations_from(Value::array({toleration}));
+    if (std::ranges::any_of(tolerations, [&](const Toleration& one) { return one.tolerates(taint); })) {
+      return toleration;
+    }
+  }
+  return {};
+}
+
 /// What keeps an eviction away, or sets its time: the first toleration that matches, of the placement that the
 /// scheduler used (TN-18, TN-19).
 void about_taints(const MemberNow& member, Words& words) {
   const auto placement = parse_json(annotation_of(member.source, kAppliedPlacementAnnotation));
   if (!placement) return;
   for (const Value& value : member.cluster_object["spec"]["taints"].items()) {
-    const Taint taint{value["key"].str(), value["value"].str(), value["effect"].str()};
+    const Taint taint = taint_of(value);
     if (taint.effect != "NoExecute") continue;
-    const auto& tolerations = placement.value()["clusterTolerations"].items();
-    const auto by = std::ranges::find_if(tolerations, [&](const Value& toleration) {
-      return std::ranges::any_of(tolerations_from(Value::array({toleration})),
-                                 [&](const Toleration& one) { return one.tolerates(taint); });
-    });
+    const Value by = toleration_of(placement.value(), taint);
     const std::string described = "taint " + to_string(taint) + since(value["timeAdded"]);
-    if (by == tolerations.end()) {
+    if (by.is_null()) {
       words.push_back("the placement does not tolerate " + described);
       continue;
     }
-    std::string text = described + " is tolerated because of " + printable(to_json(*by), kLongestMessage) +
+    std::string text = described + " is tolerated because of " + printable(to_json(by), kLongestMessage) +
                        " in clusterTolerations of the placement: ";
     const auto added = parse_rfc3339(value["timeAdded"].as_string());
-    if ((*by)["tolerationSeconds"].is_null()) {
+    if (by["tolerationSeconds"].is_null()) {
       text += "it never evicts";
     } else if (added) {
       text += "it evicts at " +
-              rfc3339(added.value() + Millis{std::max<int64_t>(0, (*by)["tolerationSeconds"].as_int()) * 1000});
+              rfc3339(added.value() + Millis{std::max<int64_t>(0, by["tolerationSeconds"].as_int()) * 1000});
     } else {
       text += "it never evicts, as it has no timeAdded";
     }
@@ -233,6 +242,17 @@ Words member_now(const MemberNow& member) {
   about_work(member, words);
   about_objects(member, words);
   return words;
+}
+
+bool stays_for_all_taints(const Value& binding, const Value& cluster) {
+  const auto placement = parse_json(annotation_of(binding, kAppliedPlacementAnnotation));
+  if (!placement) return false;
+  return std::ranges::all_of(cluster["spec"]["taints"].items(), [&](const Value& value) {
+    const Taint taint = taint_of(value);
+    if (taint.effect != "NoExecute") return true;
+    const Value by = toleration_of(placement.value(), taint);
+    return !by.is_null() && by["tolerationSeconds"].is_null();
+  });
 }
 
 Words failovers_now(const Value& binding, const Value& record, bool preserves) {

@@ -28,6 +28,10 @@ std::vector<std::string> member_now(const MemberNow& member);
 /// of the grace period; absent: none) and waitsFor.
 Value evictions_now(const Value& binding, const WorkOfCluster& work_of, Millis timeout);
 
+/// The cluster has no NoExecute taint that drives the binding off, now or later: all are tolerated without an end, by
+/// the placement that the scheduler used.
+bool stays_for_all_taints(const Value& binding, const Value& cluster);
+
 /// Sentences about application failovers that wait for their time, or cannot begin: `record` is the binding's failover
 /// record (null: none), `preserves`: the gate StatefulFailoverInjection is on.
 std::vector<std::string> failovers_now(const Value& binding, const Value& record, bool preserves);

@@ -23,6 +23,7 @@
 #include "services/api/insight/failovers.h"
 #include "services/api/insight/fleet_status.h"
 #include "services/api/insight/follow.h"
+#include "services/api/insight/former_kind.h"
 #include "services/api/insight/history.h"
 #include "services/api/insight/kubernetes_audit.h"
 #include "services/api/insight/render.h"
@@ -48,27 +49,30 @@ std::string parameter(const HttpRequest& request, std::string_view key) {
   return value == nullptr ? std::string{} : *value;
 }
 
-/// "deployments.apps" of `kind` or `type`; empty: neither was given. Also whether it has namespaces.
-Result<std::string> type_named(const Kinds& kinds, const HttpRequest& request, bool& namespaced) {
-  namespaced = true;
+/// Of `kind` or `type`.
+struct NamedType {
+  std::string type;  ///< "deployments.apps"; empty: neither was given
+  bool namespaced = true;
+  /// A type that is served no longer still has a history: then `namespace` is used as given.
+  bool known = false;
+};
+
+Result<NamedType> type_named(const Kinds& kinds, const HttpRequest& request) {
   if (const std::string given = parameter(request, "kind"); !given.empty()) {
     SHIPLOG_TRY(const Kind* kind, find_resource(kinds, given));
-    namespaced = kind->namespaced;
-    return kind->type();
+    return NamedType{kind->type(), kind->namespaced, true};
   }
-  std::string given = parameter(request, "type");
-  // A type that is served no longer still has a history: then `namespace` is used as given.
-  if (const Kind* kind = kinds.find_type(given)) namespaced = kind->namespaced;
-  return given;
+  NamedType named{parameter(request, "type")};
+  if (const Kind* kind = kinds.find_type(named.type)) named = {kind->type(), kind->namespaced, true};
+  return named;
 }
 
-Result<ObjectKey> object_named(const Kinds& kinds, const HttpRequest& request) {
-  bool namespaced = true;
-  SHIPLOG_TRY(auto type, type_named(kinds, request, namespaced));
-  if (type.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: kind (or type) is missing"};
-  ObjectKey key{std::move(type), namespaced ? parameter(request, "namespace") : "", parameter(request, "name")};
+Result<ObjectKey> object_named(NamedType named, const HttpRequest& request) {
+  if (named.type.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: kind (or type) is missing"};
+  ObjectKey key{std::move(named.type), named.namespaced ? parameter(request, "namespace") : "",
+                parameter(request, "name")};
   if (key.name.empty()) return Error{ErrorCode::kBadRequest, "the object is not named: name is missing"};
-  if (namespaced && key.ns.empty() && kinds.find_type(key.type) != nullptr) key.ns = "default";
+  if (named.namespaced && key.ns.empty() && named.known) key.ns = "default";
   return key;
 }
 
@@ -127,8 +131,18 @@ struct InsightRequest {
     return std::optional{revision};
   }
 
-  Result<std::string> type(bool& namespaced) const { return type_named(kinds, request, namespaced); }
-  Result<ObjectKey> object() const { return object_named(kinds, request); }
+  /// Also one whose definition has been deleted.
+  Result<NamedType> type() const {
+    auto named = type_named(kinds, request);
+    if (named) return named;
+    const auto former = store.read([&](const View& view) { return former_kind(view, kinds, text("kind")); });
+    if (!former || !former.value()) return named;
+    return NamedType{former.value()->type(), former.value()->namespaced, true};
+  }
+  Result<ObjectKey> object() const {
+    SHIPLOG_TRY(auto named, type());
+    return object_named(std::move(named), request);
+  }
 };
 
 /// From which revision on the reader is shown the object, if that is not everything; and `at` is not before.
@@ -194,9 +208,9 @@ Result<Value> blame(const InsightRequest& question) {
 
 Result<Value> difference(const InsightRequest& question) {
   ComparisonQuestion asked;
-  bool namespaced = true;
-  SHIPLOG_TRY(asked.type, question.type(namespaced));
-  if (namespaced && !question.text("namespace").empty()) asked.ns = question.text("namespace");
+  SHIPLOG_TRY(const NamedType named, question.type());
+  asked.type = named.type;
+  if (named.namespaced && !question.text("namespace").empty()) asked.ns = question.text("namespace");
   asked.name = question.text("name");
   asked.user = question.text("user");
   SHIPLOG_TRY(asked.limit, question.limit(1000));
@@ -366,10 +380,10 @@ Result<AuditFilter> filter_of(const InsightRequest& question) {
   filter.family = question.text("family");
   filter.event_kind = question.text("event");
   filter.trace = question.text("trace");
-  bool namespaced = true;
-  SHIPLOG_TRY(filter.type, question.type(namespaced));
+  SHIPLOG_TRY(const NamedType named, question.type());
+  filter.type = named.type;
   // A kind without namespaces has none to filter by, though clients add the one of their context.
-  if (const std::string ns = question.text("namespace"); namespaced && !ns.empty()) filter.ns = ns;
+  if (const std::string ns = question.text("namespace"); named.namespaced && !ns.empty()) filter.ns = ns;
   filter.name = question.text("name");
   SHIPLOG_TRY(filter.since, question.time("since"));
   SHIPLOG_TRY(filter.until, question.time("until"));
@@ -521,7 +535,9 @@ std::optional<ObjectKey> object_in_question(const std::shared_ptr<const Kinds>& 
   if (request.method != "GET" || !request.path.starts_with(kPrefix)) return std::nullopt;
   const std::string_view what = std::string_view{request.path}.substr(kPrefix.size());
   if (std::ranges::find(kForTenants, what) == kForTenants.end()) return std::nullopt;
-  const auto object = object_named(*kinds, request);
+  auto named = type_named(*kinds, request);
+  if (!named) return std::nullopt;
+  const auto object = object_named(std::move(named).value(), request);
   if (!object) return std::nullopt;
   return object.value();
 }

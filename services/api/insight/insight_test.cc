@@ -172,6 +172,28 @@ TEST_F(InsightTest, HistoryHasEveryVersionNewestFirstByDefault) {
   EXPECT_EQ(answer("/shiplog/v1/history?kind=ns&name=default")["items"].size(), 1U) << "no namespace of its own";
 }
 
+TEST_F(InsightTest, AKindWhoseDefinitionWasDeletedStillHasAHistory) {
+  const ObjectKey definition{type::kCustomResourceDefinition, "", "widgets.example.com"};
+  const ObjectKey widget{"widgets.example.com", "default", "one"};
+  append("alice", {ObjectCreated{definition, must(parse_json(R"({
+      "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+      "metadata": {"name": "widgets.example.com"},
+      "spec": {"group": "example.com", "scope": "Namespaced",
+               "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wi"]},
+               "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                   "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})"))}});
+  append("alice", {ObjectCreated{widget, object_value(widget, "one")}});
+  append("bob", {DeletionRequested{widget}});
+  append("bob", {DeletionRequested{definition}});
+  for (const char* word : {"widget", "Widgets", "wi", "widgets.example.com"}) {
+    const std::string named = std::string{"kind="} + word + "&name=one";
+    EXPECT_EQ(answer("/shiplog/v1/history?" + named)["items"].size(), 2U) << word;
+    EXPECT_EQ(answer("/shiplog/v1/audit?" + named)["items"].size(), 2U) << word;
+    EXPECT_EQ(answer("/shiplog/v1/blame?at=5&" + named)["object"]["type"].str(), "widgets.example.com") << word;
+  }
+  EXPECT_EQ(ask("/shiplog/v1/history?kind=gadget&name=one")->status(), 404);
+}
+
 TEST_F(InsightTest, MistakesGetAStatusThatStatesTheCause) {
   for (const auto& [target, status, words] : std::vector<std::tuple<std::string, int, std::string>>{
            {"history?kind=cm", 400, "name is missing"},

@@ -7,8 +7,6 @@
 #include "events/base/api_version.h"
 #include "events/base/json.h"
 #include "events/dispatch.h"
-#include "events/entry.h"
-#include "events/fold/fold.h"
 #include "events/slots.h"
 #include "events/state/binding.h"
 #include "events/state/claim.h"
@@ -25,12 +23,14 @@
 #include "projections/objects/object_query.h"
 #include "services/api/insight/attribution.h"
 #include "services/api/insight/current_status.h"
+#include "services/api/insight/interpreters.h"
+#include "services/api/insight/left_works.h"
+#include "services/api/insight/other_policies.h"
 #include "services/api/insight/placement_inputs.h"
 #include "services/api/insight/policy_objections.h"
 #include "services/api/insight/render.h"
 #include "services/api/insight/targets_changed.h"
-#include "services/interpreter/levels.h"
-#include "services/interpreter/webhooks.h"
+#include "services/api/insight/unexplained.h"
 
 namespace shiplog::api {
 namespace {
@@ -54,8 +54,7 @@ class WhyBuilder {
       return answer;
     }
     if (binding_.is_null()) {
-      SHIPLOG_TRY(std::string summary, without_binding());
-      answer.set("summary", std::move(summary));
+      SHIPLOG_TRY(without_binding(answer));
       return answer;
     }
     answer.set("binding", to_value(binding_key_));
@@ -76,7 +75,8 @@ class WhyBuilder {
     SHIPLOG_TRY(changed_targets(rows, answer));
     SHIPLOG_TRY(const Value gates, object(feature_gates_key(), question_.at));
     about_binding(answer, feature_gates_from(gates));
-    SHIPLOG_TRY(interpreters(answer));
+    SHIPLOG_TRY(Value by, interpreters_of(view_, question_.at, binding_["spec"]["resource"]));
+    answer.set("interpreters", std::move(by));
     SHIPLOG_TRY(evictions(rows, answer));
     SHIPLOG_TRY(members(rows, answer));
     return answer;
@@ -115,19 +115,30 @@ class WhyBuilder {
       binding_key_ = binding_key(subject, found.is_null() && kind != nullptr ? kind->kind : found["kind"].as_string());
     }
     SHIPLOG_TRY(binding_, object(binding_key_, question_.at));
-    if (found.is_null() && binding_.is_null()) return unknown(subject);
-    template_value_ = found;
+    if (binding_.is_null() && template_.type != type::kNamespace && !is_binding(subject.type)) {
+      const Value& manifest = found["spec"]["workload"]["manifests"][0];
+      if (!manifest.is_null()) set_template(manifest["apiVersion"], manifest["kind"], manifest["metadata"]);
+      const Kind* kind = kinds_.find_type(template_.type);
+      left_work_ = work_name(kind == nullptr ? found["kind"].str() : kind->kind, template_.ns, template_.name);
+      SHIPLOG_TRY(left_, clusters_with_work(view_, left_work_, question_.at));
+    }
+    if (found.is_null() && binding_.is_null() && left_.empty()) return unknown(subject);
+    template_value_ = subject.type == type::kWork ? Value{} : found;
     if (!template_.empty() || binding_.is_null()) return ok();
     const Value& resource = binding_["spec"]["resource"];
-    template_ = {resource["kind"].str(), resource["namespace"].str(), resource["name"].str()};
-    const std::string_view group = split_api_version(resource["apiVersion"].as_string()).group;
-    for (const auto& kind : kinds_.all()) {
-      if (kind->group == group && kind->kind == template_.type) {
-        template_.type = kind->type();
-        break;
-      }
-    }
+    set_template(resource["apiVersion"], resource["kind"], resource);
     return ok();
+  }
+
+  /// `named`: has namespace and name.
+  void set_template(const Value& api_version, const Value& kind_name, const Value& named) {
+    template_ = {kind_name.str(), named["namespace"].str(), named["name"].str()};
+    const std::string_view group = split_api_version(api_version.as_string()).group;
+    for (const auto& kind : kinds_.all()) {
+      if (kind->group != group || kind->kind != template_.type) continue;
+      template_.type = kind->type();
+      break;
+    }
   }
 
   /// A Work without a binding is that of a namespace.
@@ -177,8 +188,18 @@ class WhyBuilder {
     return ok();
   }
 
-  /// The explanation for a template without a binding.
-  Result<std::string> without_binding() const {
+  Result<void> without_binding(Value& answer) const {
+    if (left_.empty()) {
+      SHIPLOG_TRY(std::string summary, without_binding_or_work());
+      answer.set("summary", std::move(summary));
+      return ok();
+    }
+    answer.set("summary", "it has no binding any more: it is taken from the members that have a Work for it still");
+    return members_of(Value{}, left_work_, left_, {}, answer);
+  }
+
+  /// The explanation for a template that is in no member.
+  Result<std::string> without_binding_or_work() const {
     const auto claim = claim_of(template_value_);
     const std::string holder = !claim ? ""
                                : claim->policy.ns.empty()
@@ -240,7 +261,15 @@ class WhyBuilder {
       policy.set("steps", explanation["steps"]);
       copy(explanation, "facts", policy, "facts");
     }
-    if (policy.is_null()) return ok();
+    if (policy.is_null()) {
+      if (std::string text = unexplained_policy(binding_); !text.empty()) {
+        answer.edit("notes").push_back(std::move(text));
+      }
+      return ok();
+    }
+    SHIPLOG_TRY(const Value selected, object(template_, question_.at));
+    SHIPLOG_TRY(const auto others, other_policies(view_, question_.at, selected));
+    for (const std::string& other : others) policy.edit("alsoSelectedBy").push_back(other);
     if (!claimed()) policy.set("released", true);
     answer.set("policy", std::move(policy));
     return ok();
@@ -253,7 +282,9 @@ class WhyBuilder {
   Result<void> placement(const std::vector<DecisionRow>& rows, Value& answer) const {
     const auto newest = std::ranges::find_if(rows, is_placement);
     if (newest == rows.end()) {
-      if (!cluster_.empty() && answer["requiredBy"].is_null()) {
+      if (std::string text = unexplained_placement(binding_); !text.empty()) {
+        answer.edit("notes").push_back(std::move(text));
+      } else if (!cluster_.empty() && answer["requiredBy"].is_null()) {
         return Error{ErrorCode::kNotFound, to_string(binding_key_) + " has not been placed yet"};
       }
       return ok();
@@ -395,29 +426,6 @@ class WhyBuilder {
     }
   }
 
-  /// Who reads the status and health of the kind's objects, and sums them up.
-  Result<void> interpreters(Value& answer) const {
-    Entry entry;
-    for (const char* type : {interpreter::kCustomizationType, interpreter::kWebhookType}) {
-      SHIPLOG_TRY(const auto rows, ObjectQuery{view_}.list({.type = type, .at = question_.at}));
-      for (const ObjectRow& row : rows) {
-        SHIPLOG_TRY(auto value, parse_json(row.json));
-        entry.events.push_back(ObjectCreated{row.key, std::move(value)});
-      }
-    }
-    State alone;
-    fold(alone, entry);
-    const Value& resource = binding_["spec"]["resource"];
-    const Value object = Value::object({{"apiVersion", resource["apiVersion"]}, {"kind", resource["kind"]}});
-    const auto by = [&](interpreter::InterpreterOperation operation) {
-      return interpreter::interpreted_by(alone, object, operation);
-    };
-    answer.set("interpreters", Value::object({{"status", by(interpreter::InterpreterOperation::kStatus)},
-                                              {"health", by(interpreter::InterpreterOperation::kHealth)},
-                                              {"aggregation", by(interpreter::InterpreterOperation::kAggregate)}}));
-    return ok();
-  }
-
   /// In progress, and the last ones that ended.
   Result<void> evictions(const std::vector<DecisionRow>& rows, Value& answer) const {
     std::map<std::string, Value> works;
@@ -438,8 +446,9 @@ class WhyBuilder {
       const std::string from = tasks[i]["fromCluster"].str();
       SHIPLOG_TRY(read_work(from));
       SHIPLOG_TRY(const Value cluster, object({type::kCluster, "", from}, question_.at));
-      if (keeps_last_copy(binding_, tasks[i], cluster, works[from]))
-        present.edit_items()[i].set("keptAsLastCopy", true);
+      if (!keeps_last_copy(binding_, tasks[i], cluster, works[from])) continue;
+      present.edit_items()[i].set("keptAsLastCopy", true);
+      if (stays_for_all_taints(binding_, cluster)) present.edit_items()[i].set("takenAgain", true);
     }
     if (present.size() > 0) answer.set("evictions", std::move(present));
     SHIPLOG_TRY(const Value record, object(failover_record_key(binding_key_), question_.at));
@@ -568,6 +577,8 @@ class WhyBuilder {
   const Remedies& remedies_;
   const RoleStates& roles_;
   ObjectKey template_, binding_key_;
+  std::set<std::string> left_;  // without a binding: the clusters that have a Work of it still
+  std::string left_work_;       // its name
   Value binding_, template_value_;
   std::string cluster_;
 };

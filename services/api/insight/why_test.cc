@@ -335,6 +335,82 @@ TEST_F(InsightWhyTest, AnEvictionOfTheLastHealthyCopyWaitsForAnotherCluster_2_6_
   EXPECT_TRUE(must(ask(kTemplate))["evictions"][0]["keptAsLastCopy"].is_null()) << "another cluster was found";
 }
 
+TEST_F(InsightWhyTest, AKeptCopyWhoseClusterTakesItAgainIsOneThatStays) {  // decision 0151
+  const Value resource = fleet.state().value_of(kBinding)["spec"]["resource"];
+  const Value status =
+      Value::object({{"identifier", Value::object({{"kind", "Deployment"}, {"namespace", "default"}, {"name", "web"}})},
+                     {"health", "Healthy"}});
+  decide("collector", {WorkStatusObserved{kWork, Value::array({status}), 1}});
+  Value placed = fleet.state().value_of(kBinding);
+  placed.edit("metadata").edit("annotations").set(kAppliedPlacementAnnotation, "{}");
+  decide("scheduler", {ObjectUpdated{kBinding, std::move(placed)}});
+  decide("taint", {TaintAdded{{type::kCluster, "", "m1"}, {"fire", "", "NoExecute"}, "a fire"}});
+  decide("taint", {EvictionStarted{kBinding, "m1", "TaintUntolerated", "", "TaintManager", 0}});
+  PlacementRefused refused;
+  refused.binding = kBinding;
+  refused.reason = "NoClusterFit";
+  refused.message = "0/2 clusters are available";
+  decide("scheduler", {refused});
+  const Value driven_off = must(ask(kTemplate))["evictions"][0];
+  EXPECT_TRUE(driven_off["keptAsLastCopy"].as_bool());
+  EXPECT_TRUE(driven_off["takenAgain"].is_null());
+  EXPECT_EQ(driven_off["waitsFor"][0].str(), "it could not be placed: 0/2 clusters are available");
+  decide("taint", {TaintRemoved{{type::kCluster, "", "m1"}, {"fire", "", "NoExecute"}, "it is out"}});
+  EXPECT_TRUE(must(ask(kTemplate))["evictions"][0]["takenAgain"].as_bool());
+}
+
+TEST_F(InsightWhyTest, WhatMembersHaveOfADeletedObjectIsReported) {
+  fleet.remove(kBinding);
+  fleet.remove(kTemplate);
+  for (const ObjectKey& object : {kTemplate, kWork}) {
+    const Value left = must(ask(object));
+    EXPECT_EQ(left["object"]["name"].str(), "web");
+    EXPECT_EQ(left["object"]["type"].str(), "deployments.apps");
+    EXPECT_EQ(left["summary"].str().find("it has no binding any more"), 0U) << left["summary"].str();
+    ASSERT_EQ(left["members"].size(), 1U);
+    EXPECT_EQ(left["members"][0]["cluster"].str(), "m1");
+  }
+  fleet.remove(kWork);
+  EXPECT_EQ(ask(kTemplate).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(InsightWhyTest, PoliciesThatSelectItNowAreNamed) {
+  Value claimed = with(kTemplate, {{"apiVersion", "apps/v1"}, {"kind", "Deployment"}});
+  claimed.edit("metadata").set("labels", Value::object({{label::kPolicyId, "an-id"}}));
+  claimed.edit("metadata")
+      .set("annotations", Value::object({{annotation::kPolicyNamespace, "default"}, {annotation::kPolicyName, "q"}}));
+  decide("binder", {ObjectUpdated{kTemplate, std::move(claimed)}});
+  EXPECT_TRUE(must(ask(kTemplate))["policy"]["alsoSelectedBy"].is_null());
+  const Value selecting = must(parse_json(
+      R"({"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}], "placement": {}})"));
+  for (const char* name : {"q", "rival"}) {
+    const ObjectKey policy{type::kPropagationPolicy, "default", name};
+    decide("api", {ObjectCreated{policy, with(policy, {{"spec", selecting}})}});
+  }
+  const Value policy = must(ask(kTemplate))["policy"];
+  EXPECT_EQ(to_json(policy["alsoSelectedBy"]), R"(["PropagationPolicy default/rival"])") << "q has it";
+  EXPECT_EQ(must(ask(kBinding))["policy"], policy);
+}
+
+TEST_F(InsightWhyTest, DecisionsThatRetentionHasDeletedAreReportedAsSuch) {
+  Value binding = fleet.state().value_of(kBinding);
+  binding.edit("metadata")
+      .set("annotations", Value::object({{annotation::kPolicyNamespace, "default"}, {annotation::kPolicyName, "q"}}));
+  decide("binder", {ObjectUpdated{kBinding, std::move(binding)}});
+  EXPECT_TRUE(must(ask(kTemplate))["notes"].is_null());
+  auto cut = must(fleet.projections().expired({.history = {}, .audit = {}, .decisions = fleet.now()}));
+  while (must(fleet.projections().trim_some(cut)).more) {
+  }
+  const Value why = must(ask(kTemplate));
+  EXPECT_TRUE(why["policy"].is_null());
+  EXPECT_TRUE(why["placement"].is_null());
+  EXPECT_EQ(why["notes"][0].str(),
+            "PropagationPolicy default/q has it; why is not known any more: that decision has been deleted "
+            "(--decision-retention)");
+  EXPECT_EQ(why["notes"][1].str().find("it is placed on m1:2; why is not known any more"), 0U) << why["notes"][1].str();
+  EXPECT_TRUE(ask(kTemplate, "m1")) << "it has been placed";
+}
+
 TEST_F(InsightWhyTest, ANamespaceIsSyncedSkippedOrBlocked) {
   const ObjectKey shop{type::kNamespace, "", "shop"};
   Value space = with(shop, {{"kind", "Namespace"}});

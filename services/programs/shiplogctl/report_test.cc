@@ -138,6 +138,34 @@ TEST(CtlReport, WhyNamesNoEndOfAnEvictionThatWaitsForAnotherCluster) {
       << evicting(R"(, "keptAsLastCopy": true)");
 }
 
+TEST(CtlReport, WhyNamesWhenAKeptCopyIsATargetAgain) {
+  const std::string text = why_text(json(R"({"object": {"type": "deployments.apps", "name": "web"}, "revision": 40,
+    "evictions": [{"cluster": "m1", "since": "T1", "until": "T2", "keptAsLastCopy": true, "takenAgain": true}],
+    "placement": {"outcome": "PlacementRefused", "summary": "cannot be placed: x", "made": {"revision": 31},
+                  "changed": {"revision": 35}},
+    "policy": {"summary": "web is selected by p", "since": {"revision": 1}, "now": {"revision": 1},
+               "alsoSelectedBy": ["PropagationPolicy default/q", "ClusterPropagationPolicy r"]}})"));
+  EXPECT_NE(
+      text.find("the copy is kept, and after T2 the cluster is a target again, as no taint drives it off any more"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nPlacement: cannot be placed: x\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("  now also selected by PropagationPolicy default/q, ClusterPropagationPolicy r: what is claimed"),
+      std::string::npos)
+      << text;
+}
+
+TEST(CtlReport, VersionsThatRetentionHasDeletedAreReported) {
+  const std::string history = history_table(json(R"({"items": [
+    {"revision": 9, "time": "2024-05-01T12:00:01.000Z", "operation": "updated", "who": {"user": "bob"}, "why": {},
+     "changes": [], "previousDeleted": true}]})"));
+  EXPECT_NE(history.find("(unknown: the version before is deleted)"), std::string::npos) << history;
+  const std::string blame = blame_table(json(R"({"items": [{"path": "data.a", "value": "1"}], "origins": [],
+    "examinedFrom": 9, "olderDeleted": true})"));
+  EXPECT_NE(blame.find("revision 9 or earlier: older versions are deleted"), std::string::npos) << blame;
+}
+
 TEST(CtlReport, WhyNamesADependencyOfWhatIsOnNoCluster) {
   const std::string text = why_text(json(R"({"object": {"type": "configmaps", "namespace": "default", "name": "c"},
     "revision": 40, "requiredBy": [{"namespace": "default", "name": "web-deployment", "clusters": null}]})"));

@@ -33,7 +33,11 @@ std::string policy_text(const Value& policy) {
                      indented(policy["steps"]);
   if (policy["now"] != policy["since"])
     text += "  as of " + moment(policy["now"]) + ":\n" + indented(policy["stepsNow"]);
-  return text;
+  std::string others;
+  for (const Value& other : policy["alsoSelectedBy"].items()) others += (others.empty() ? "" : ", ") + other.str();
+  if (others.empty()) return text;
+  return text + "  now also selected by " + others +
+         (policy["released"].as_bool() ? "\n" : ": what is claimed is taken only by spec.preemption Always\n");
 }
 
 /// The first rejection, or what speaks for it.
@@ -73,7 +77,9 @@ std::string remedy_now(const Value& cluster) {
 std::string placement_text(const Value& why) {
   const Value& placement = why["placement"];
   if (placement.is_null()) return "";
-  const std::string heading = placement["changed"].is_null() ? "Placement: " : "Last placement (no longer in force): ";
+  const std::string outcome = placement["outcome"].str();
+  const bool replaced = !placement["changed"].is_null() && outcome != "PlacementRefused" && outcome != "QuotaRefused";
+  const std::string heading = replaced ? "Last placement (no longer in force): " : "Placement: ";
   std::string text = "\n" + heading + placement["summary"].str() + "\n  (" + moment(placement["made"]) + ")\n" +
                      indented(placement["steps"]);
   if (why["clusters"].size() == 0) return text;
@@ -141,7 +147,10 @@ std::string evictions_text(const Value& why) {
   for (const Value& eviction : why["evictions"].items()) {
     text += "\nBeing evicted from " + eviction["cluster"].str() + " since " + eviction["since"].str();
     const std::string until = eviction["until"].str();
-    if (eviction["keptAsLastCopy"].as_bool()) {
+    if (eviction["takenAgain"].as_bool() && !until.empty()) {
+      text += "; the copy is kept, and after " + until +
+              " the cluster is a target again, as no taint drives it off any more";
+    } else if (eviction["keptAsLastCopy"].as_bool()) {
       text += "; the copy is kept" + (until.empty() ? "" : ", also after " + until + ",") +
               " as no other cluster was found";
     } else if (!until.empty()) {
