@@ -23,6 +23,7 @@ TEST(Utf8, MessagesStayPrintableAndShort) {
   EXPECT_EQ(quoted("a\né\xff"), "\"a?é?\"");
   EXPECT_EQ(printable("ééé", 5), "éé...");
   EXPECT_EQ(printable("éé", 4), "éé");
+  EXPECT_EQ(printable("a\u009b1m\u00a0"), "a?1m\u00a0") << "a control character of two bytes";
 }
 
 }  // namespace

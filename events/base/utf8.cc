@@ -27,6 +27,10 @@ size_t sequence_length(const unsigned char* at, size_t left) {
   return 0;
 }
 
+/// Of a sequence of two bytes or more: U+0080 to U+009F. Some terminals take U+009B for the beginning of an escape
+/// sequence.
+bool is_c1(const unsigned char* at) { return at[0] == 0xC2 && at[1] < 0xA0; }
+
 }  // namespace
 
 size_t utf8_sequence_length(std::string_view text) {
@@ -58,7 +62,8 @@ std::string printable(std::string_view text, size_t longest) {
   std::string shown;
   for (size_t position = 0; position < text.size();) {
     const size_t length = sequence_length(bytes + position, text.size() - position);
-    const bool fit = length > 1 || (length == 1 && bytes[position] >= 0x20 && bytes[position] != 0x7F);
+    const bool fit =
+        length == 1 ? bytes[position] >= 0x20 && bytes[position] != 0x7F : length > 1 && !is_c1(bytes + position);
     const size_t step = length == 0 ? 1 : length;
     if (shown.size() + step > longest) return shown + "...";
     if (fit) {

@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "services/programs/shiplogctl/printable_lines.h"
+
 namespace shiplog::ctl {
 namespace {
 
@@ -112,6 +114,7 @@ void append_line(const std::vector<std::string_view>& cells, const std::vector<s
 
 void Table::add(std::vector<std::string> cells) {
   cells.resize(header_.size());
+  for (std::string& cell : cells) cell = printable_lines(cell, std::string::npos);
   rows_.push_back(std::move(cells));
 }
 

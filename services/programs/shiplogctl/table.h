@@ -11,7 +11,8 @@ namespace shiplog::ctl {
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_{std::move(header)} {}
-  /// Missing cells are empty; cells beyond the header are dropped.
+  /// Missing cells are empty; cells beyond the header are dropped. Control characters in them become ?, as users choose
+  /// what is in names and messages.
   void add(std::vector<std::string> cells);
   size_t size() const { return rows_.size(); }
   /// Ends with a newline. `with_header` false: rows only. On a terminal the widest columns are wrapped until the table

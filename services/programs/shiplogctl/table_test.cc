@@ -24,6 +24,12 @@ TEST(CtlTable, CellOfSeveralLinesContinuesBelow) {
   EXPECT_EQ(table.text(), "REV   CHANGED\n1     a\n      bb\n");
 }
 
+TEST(CtlTable, WhatUsersWriteDoesNotControlTheTerminal) {
+  Table table{{"OBJECT", "REASON"}};
+  table.add({"a\033[31m", "b\033]0;title\007\r\nc\302\233d"});
+  EXPECT_EQ(table.text(false, {.colour = true}), "a?[31m   b?]0;title??\n         c?d\n");
+}
+
 TEST(CtlTable, CountsCharactersAndNotBytes) {
   Table table{{"A", "B"}};
   table.add({"é", "x"});
