@@ -100,7 +100,12 @@ void print_roles(const UnregisterOptions& options, std::ostream& progress) {
 Result<void> remove_remains(ServerConnection& plane, ServerConnection& member, bool as_administrator,
                             const UnregisterOptions& options, std::ostream& progress) {
   SHIPLOG_TRY(const StoredAccess access, stored_access(member, options));
-  bool registered = access == StoredAccess::kOfThisCluster;
+  bool registered = false;
+  if (access == StoredAccess::kOfThisCluster) {
+    // Another control plane may have registered the same name.
+    SHIPLOG_TRY(const ClientTarget stored, agent_access(member, options));
+    registered = !as_administrator || stored.ca_pem == plane.target().ca_pem;
+  }
   if (!registered && as_administrator) {
     const auto role = plane.get(path_of(agent_roles(options.name, options.cluster_ns)[1]));
     if (!role && role.error().code != ErrorCode::kNotFound) return role.error();
