@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "events/base/ascii.h"
+#include "events/state/claim.h"
 #include "events/state/condition.h"
 #include "services/programs/shiplogctl/bindings.h"
 #include "services/programs/shiplogctl/control_plane_report.h"
@@ -147,6 +148,12 @@ class Search {
                       .name = std::get<2>(key),
                       .reason = "no policy selects it: it runs nowhere",
                       .time = metadata["creationTimestamp"]};
+      if (const auto claim = claim_of(object)) {
+        finding.state = "pending";
+        finding.reason = (claim->policy.ns.empty() ? "ClusterPropagationPolicy "
+                                                   : "PropagationPolicy " + claim->policy.ns.str() + "/") +
+                         claim->policy.name.str() + " has it, but has not been applied to it yet: it runs nowhere";
+      }
       finding.next = "why " + lower_case(finding.kind) + "/" + finding.name + " -n " + finding.ns;
       found_.push_back(std::move(finding));
     }

@@ -43,6 +43,21 @@ TEST(Findings, AWorkloadWithoutReplicasNeedsNoCluster_S_46) {
   EXPECT_EQ(findings(binding("", kScheduled)), "unscheduled: no cluster has been chosen yet\n");
 }
 
+TEST(Findings, AWorkloadThatALazyPolicyHasIsNotWithoutAPolicy) {
+  FleetObjects fleet;
+  fleet.templates = parse_json(R"([{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web",
+      "namespace":"default"}},{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"lazy",
+      "namespace":"default","labels":{"propagationpolicy.karmada.io/permanent-id":"an-id"},"annotations":{
+      "propagationpolicy.karmada.io/namespace":"default","propagationpolicy.karmada.io/name":"p"}}}])")
+                        .value();
+  const auto found = findings_of(fleet);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].state, "pending");
+  EXPECT_EQ(found[0].name, "lazy");
+  EXPECT_EQ(found[0].reason, "PropagationPolicy default/p has it, but has not been applied to it yet: it runs nowhere");
+  EXPECT_EQ(found[1].state, "unselected");
+}
+
 TEST(Findings, ItNeedsTheSchedulerToHaveSeenThatItIsScaledToZero) {
   std::string outdated = kScheduled;
   outdated.replace(outdated.find(":3"), 2, ":2");
