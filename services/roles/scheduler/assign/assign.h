@@ -5,8 +5,8 @@
 
 #include "events/explanation.h"
 #include "events/scheduling.h"
-#include "services/roles/scheduler/assign/webster.h"
 #include "services/roles/scheduler/demand.h"
+#include "services/roles/webster.h"
 
 namespace shiplog::scheduler {
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "services/roles/scheduler/assign/assign.h"
-#include "services/roles/scheduler/assign/webster.h"
+#include "services/roles/webster.h"
 
 namespace shiplog::scheduler {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "services/roles/scheduler/assign/assign.h"
-#include "services/roles/scheduler/assign/webster.h"
+#include "services/roles/webster.h"
 
 namespace shiplog::scheduler {
 namespace {

@@ -1,4 +1,4 @@
-#include "services/roles/scheduler/assign/webster.h"
+#include "services/roles/webster.h"
 
 #include <algorithm>
 #include <queue>
@@ -7,7 +7,7 @@
 #include "events/base/check.h"
 #include "events/base/hash.h"
 
-namespace shiplog::scheduler {
+namespace shiplog {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -100,4 +100,4 @@ std::vector<Seats> webster(int64_t seats, const std::vector<Weight>& parties, bo
 
 bool names_descend(std::string_view template_uid) { return !template_uid.empty() && fnv1a32(template_uid) % 2 == 1; }
 
-}  // namespace shiplog::scheduler
+}  // namespace shiplog

@@ -1,4 +1,4 @@
-#include "services/roles/scheduler/assign/webster.h"
+#include "services/roles/webster.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "events/scheduling.h"
 
-namespace shiplog::scheduler {
+namespace shiplog {
 namespace {
 
 /// As targets, those without a seat included.
@@ -143,4 +143,4 @@ TEST(Webster, TwoBillionReplicasTakeNoLonger) {
 }
 
 }  // namespace
-}  // namespace shiplog::scheduler
+}  // namespace shiplog

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace shiplog::scheduler {
+namespace shiplog {
 
 /// A party and its weight; weights below 0 count as 0.
 struct Weight {
@@ -31,4 +31,4 @@ std::vector<Seats> webster(int64_t seats, const std::vector<Weight>& parties, bo
 /// (S-48).
 bool names_descend(std::string_view template_uid);
 
-}  // namespace shiplog::scheduler
+}  // namespace shiplog
