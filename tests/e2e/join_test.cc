@@ -205,6 +205,30 @@ TEST_F(Join, UnjoinRefusesAClusterOfPullModeOrNone_1_5_2) {
   EXPECT_EQ(fleet_.api().get("/apis/cluster.karmada.io/v1alpha1/clusters/pulled").status, 200);
 }
 
+// An earlier unjoin did not wait for the end, or somebody deleted the Cluster: the accounts have every right there.
+TEST_F(Join, UnjoinWithForceRemovesTheAccountsThatAClusterHasLeft_1_5_5) {
+  ASSERT_TRUE(join("m1", "m1").ok());
+  fleet_.kubectl_ok({"delete", "cluster", "m1"});
+  const std::string role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/karmada-controller-manager:karmada-m1";
+  const std::vector<std::string> unjoin = {"unjoin", "m1", "--cluster-kubeconfig", fleet_.kubeconfig("m1")};
+  const Ran refused = fleet_.shiplogctl(unjoin);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(
+      refused.says("no cluster object m1 found in karmada control Plane; the accounts of a control plane that "
+                   "joined the member by this name are still there"))
+      << refused;
+  EXPECT_EQ(fleet_.api("m1").get(role).status, 200) << "it may be another control plane's";
+  std::vector<std::string> forced = unjoin;
+  forced.emplace_back("--force");
+  const Ran removed = fleet_.shiplogctl(forced);
+  EXPECT_TRUE(removed.ok()) << removed;
+  EXPECT_EQ(fleet_.api("m1").get(role).status, 404);
+  EXPECT_TRUE(eventually([&] {
+    return fleet_.api("m1").get("/api/v1/namespaces/karmada-cluster/serviceaccounts/karmada-m1").status == 404;
+  }));
+  EXPECT_EQ(fleet_.shiplogctl(forced).code, 1) << "nothing is left";
+}
+
 TEST_F(Join, AMemberBehindAProxyIsReachedThroughIt_1_4_5) {
   const testing::TestProxy proxy{{}};
   ClientTarget behind = context_of(read_kubeconfig({fleet_.kubeconfig("m1")}).value()).value().target;

@@ -106,6 +106,27 @@ Result<void> withdraw(ServerConnection* member, const std::optional<ClientTarget
   return ok();
 }
 
+/// There is no Cluster: it was deleted by other means, or its removal went on after an earlier command had ceased to
+/// wait. The accounts in the member may as well be those of another control plane that knows it by the same name.
+Result<void> remove_accounts(ServerConnection* member, const UnjoinOptions& options, std::ostream& out) {
+  std::string message = "no cluster object " + options.name + " found in karmada control Plane";
+  if (member == nullptr) return Error{ErrorCode::kNotFound, message};
+  const auto role = member->get("/apis/rbac.authorization.k8s.io/v1/clusterroles/" + role_of(options.name));
+  if (!role && role.error().code != ErrorCode::kNotFound) return role.error();
+  if (!role) return Error{ErrorCode::kNotFound, message};
+  if (!options.force) {
+    return Error{ErrorCode::kNotFound, message +
+                                           "; the accounts of a control plane that joined the member by this name are "
+                                           "still there: if no other one uses them, remove them with --force"};
+  }
+  if (!options.dry_run) {
+    SHIPLOG_TRY(withdraw_access(*member, options.name, options.ns, ""));
+  }
+  out << "the accounts of cluster(" << options.name << ") "
+      << (options.dry_run ? "would be removed from the member (dry run)" : "are removed from the member") << std::endl;
+  return ok();
+}
+
 }  // namespace
 
 std::string bindings_on(const Value& bindings, const std::string& cluster) {
@@ -134,9 +155,7 @@ Result<void> unjoin(ServerConnection& plane, ServerConnection* member, const Unj
   SHIPLOG_TRY(check_cluster_name(options.name));
   const std::string path = std::string{kClusters} + "/" + options.name;
   const auto cluster = plane.get(path);
-  if (!cluster && cluster.error().code == ErrorCode::kNotFound) {
-    return Error{ErrorCode::kNotFound, "no cluster object " + options.name + " found in karmada control Plane"};
-  }
+  if (!cluster && cluster.error().code == ErrorCode::kNotFound) return remove_accounts(member, options, out);
   if (!cluster) return cluster.error();
   if (cluster.value()["spec"]["syncMode"].as_string() == "Pull") {
     return Error{ErrorCode::kInvalid, "cluster " + options.name +
