@@ -84,6 +84,11 @@ TEST_F(ApplicationFailoverE2e, GracefullyMovesItAndThenRemovesTheOldCopy_3_2_4_3
   EXPECT_EQ(all["items"][0]["to"][0]["cluster"], Value{"member2"});
   EXPECT_EQ(all["items"][0]["unplaced"], Value{0});
   EXPECT_GT(all["items"][0]["durationMillis"].as_int(), 0);
+  const auto of_namespace = [&](const std::string& ns) {
+    return parse_json(fleet_.shiplogctl_ok({"history", "--failovers", "-n", ns, "-o", "json"})).value()["items"].size();
+  };
+  EXPECT_EQ(of_namespace("default"), 1U);
+  EXPECT_EQ(of_namespace("kube-system"), 0U);
 }
 
 TEST_F(ApplicationFailoverE2e, NeverKeepsTheOldCopyUntilAUserEndsTheTask_3_2_7) {

@@ -49,14 +49,18 @@ void Program::add_history() {
           return Error{ErrorCode::kBadRequest, "--failovers goes with neither --chain nor --at"};
         }
         usage_ = false;
-        SHIPLOG_TRY(history_.ns, access_.namespace_or_default());
+        // Of one object its namespace is meant; of the fleet, all unless one is named.
+        history_.ns = access_.ns;
+        if (!history_.object.kind.empty()) {
+          SHIPLOG_TRY(history_.ns, access_.namespace_or_default());
+        }
         SHIPLOG_TRY(auto plane, access_.connect());
         SHIPLOG_TRY(history(plane, history_, to_));
         return 0;
       });
   sub->add_option("KIND/NAME", object_,
                   "The object, as for kubectl: deployment/nginx, deploy/nginx, rb nginx-deployment; with --failovers "
-                  "none means all of the fleet")
+                  "none means all of the fleet, or of the namespace of -n")
       ->expected(0, 2);
   sub->add_flag("--failovers", history_.failovers,
                 "Show what was evicted from a cluster instead: the cause, where each replica went, how long it took");
