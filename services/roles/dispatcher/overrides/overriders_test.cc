@@ -218,6 +218,15 @@ TEST(FieldOverrider, NumbersOfJsonThatAreNotOverriddenKeepTheirText_B_20) {
   EXPECT_EQ(moved.value(), Value{R"({"l":["number 0",18446744073709551615,1]})"});
 }
 
+// Whoever writes the text must not be able to make this take long: it is done on the thread that answers everybody.
+TEST(FieldOverrider, TextThatLooksLikeAMarkTakesNoLonger_B_20) {
+  const std::string dashes = R"(,"s":"number )" + std::string(900'000, '-') + R"("})";
+  const auto made = text_after(R"({"id":18446744073709551615)" + dashes, "json",
+                               R"({"subPath": "/id", "operator": "replace", "value": 4})");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made.value(), Value{R"({"id":4)" + dashes});
+}
+
 TEST(FieldOverrider, RefusesToRoundAnIntegerOfYaml_B_20) {
   constexpr const char* kReplaceX = R"({"subPath": "/x", "operator": "replace", "value": 4})";
   const auto refused = text_after("a:\n- b\n- id: 18446744073709551615\nx: 1\n", "yaml", kReplaceX);
