@@ -62,8 +62,12 @@ TEST(EffectsText, IsATreeWithTimesRolesAndRefusals) {
 Effects: 1 BindingPut, 1 PlacementDecided, 1 QuotaUsageChanged
 2 effects are about objects that you may not read
 )");
-  EXPECT_NE(effects_text(answer_of({item(0, 0, 0, "", "ObjectUpdated", "web")}), 3).find("Nothing followed from it"),
-            std::string::npos);
+  Value alone = item(0, 0, 0, "", "ObjectUpdated", "web");
+  EXPECT_NE(effects_text(answer_of({alone}), 3).find("Nothing followed from it"), std::string::npos);
+  alone.set("more", true);  // beyond --limit, --depth or --within
+  const std::string cut = effects_text(answer_of({alone}), 3);
+  EXPECT_EQ(cut.find("Nothing followed"), std::string::npos) << cut;
+  EXPECT_NE(cut.find("What followed from it is not listed"), std::string::npos) << cut;
 }
 
 TEST(EffectsText, CountsWhatIsAlike) {

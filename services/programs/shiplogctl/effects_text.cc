@@ -39,7 +39,11 @@ std::string effects_text(const Value& answer, size_t alike, const Terminal& term
     text += (terminal.columns > 0 ? cut(line, terminal.columns) : line) + "\n";
   }
   const std::string kinds = counts(answer["events"]);
-  text += "\n" + (kinds.empty() ? std::string{"Nothing followed from it"} : "Effects: " + kinds) + "\n";
+  const bool more = answer["items"][0]["more"].as_bool();
+  text +=
+      "\n" + (!kinds.empty() ? "Effects: " + kinds
+                             : std::string{more ? "What followed from it is not listed" : "Nothing followed from it"});
+  text += "\n";
   if (const int64_t unreadable = answer["unreadable"].as_int(); unreadable > 0) {
     text += std::to_string(unreadable) + (unreadable == 1 ? " effect is" : " effects are") +
             " about objects that you may not read\n";
