@@ -61,6 +61,9 @@ Value pull(lua_State* state, int index);
 /// The same without shapes: empty tables below the top level are omitted.
 Value pull_unshaped(lua_State* state, int index);
 
+/// Leaves the value at a stack index as text, as tostring returns it: without addresses, which differ on each run.
+void push_as_text(lua_State* state, int index);
+
 /// Add the libraries to the globals. Raise if out of memory.
 void open_base(lua_State* state);
 void open_table(lua_State* state);

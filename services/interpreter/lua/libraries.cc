@@ -57,25 +57,9 @@ int pairs(lua_State* state) {
   return 3;
 }
 
-/// Without addresses, which differ on each run.
 int tostring(lua_State* state) {
   luaL_checkany(state, 1);
-  switch (lua_type(state, 1)) {
-    case LUA_TNIL:
-      lua_pushliteral(state, "nil");
-      break;
-    case LUA_TBOOLEAN:
-      lua_pushstring(state, lua_toboolean(state, 1) != 0 ? "true" : "false");
-      break;
-    case LUA_TNUMBER:
-    case LUA_TSTRING:
-      lua_pushvalue(state, 1);
-      lua_tostring(state, -1);
-      break;
-    default:
-      lua_pushstring(state, luaL_typename(state, 1));
-      break;
-  }
+  push_as_text(state, 1);
   return 1;
 }
 
@@ -367,6 +351,25 @@ void open(lua_State* state, lua_CFunction library, const char* name) {
 }
 
 }  // namespace
+
+void push_as_text(lua_State* state, int index) {
+  switch (lua_type(state, index)) {
+    case LUA_TNIL:
+      lua_pushliteral(state, "nil");
+      break;
+    case LUA_TBOOLEAN:
+      lua_pushstring(state, lua_toboolean(state, index) != 0 ? "true" : "false");
+      break;
+    case LUA_TNUMBER:
+    case LUA_TSTRING:
+      lua_pushvalue(state, index);
+      lua_tostring(state, -1);
+      break;
+    default:
+      lua_pushstring(state, luaL_typename(state, index));
+      break;
+  }
+}
 
 void open_base(lua_State* state) {
   open(state, luaopen_base, "");

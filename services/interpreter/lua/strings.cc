@@ -37,6 +37,24 @@ int metered(lua_State* state) {
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
+/// string.format, with "%s" for every type as in gopher-lua and in later versions of Lua: that of 5.1 takes strings and
+/// numbers only.
+int format(lua_State* state) {
+  const std::string_view form = text_of(state, 1);
+  charge(state, static_cast<int64_t>(form.size() / 4));
+  int argument = 1;
+  for (size_t at = form.find('%'); at < form.size(); at = form.find('%', at + 1)) {
+    at = form.find_first_not_of("-+ #.0123456789", at + 1);
+    if (at >= form.size()) break;
+    if (form[at] == '%') continue;
+    if (++argument > lua_gettop(state)) break;
+    if (form[at] != 's' || lua_isstring(state, argument) != 0) continue;
+    push_as_text(state, argument);
+    lua_replace(state, argument);
+  }
+  return metered(state);
+}
+
 /// string.byte(text [, from [, to]]) returns a number for each byte.
 int bytes(lua_State* state) {
   const std::string_view text = text_of(state, 1);
@@ -290,7 +308,7 @@ void open_string(lua_State* state) {
   lua_getglobal(state, LUA_STRLIBNAME);
   for (const char* name : {"char", "format", "len", "lower", "reverse", "sub", "upper"}) {
     lua_getfield(state, -1, name);
-    lua_pushcclosure(state, metered, 1);
+    lua_pushcclosure(state, std::string_view{name} == "format" ? format : metered, 1);
     lua_setfield(state, -2, name);
   }
   set(state, "byte", bytes);

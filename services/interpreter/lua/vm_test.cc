@@ -121,6 +121,14 @@ TEST(InterpreterLua, IsTheSameEachTime) {
   EXPECT_NE(result_of("function F() for k in pairs({[{}] = 1}) do end end").find("has no order"), std::string::npos);
 }
 
+TEST(InterpreterLua, FormatWritesEveryTypeAsText_L_13) {
+  EXPECT_EQ(returns("string.format('%s %s %-6s| %5.1s|%d%% %s', true, nil, false, {}, 7, 'a')"),
+            R"("true nil false |     t|7% a")");
+  EXPECT_EQ(returns("('%s is %s'):format('x', next)"), R"("x is function")");
+  EXPECT_NE(result_of("function F() return ('%s %s'):format(1) end").find("no value"), std::string::npos);
+  EXPECT_NE(result_of("function F() return ('%d'):format(true) end").find("number expected"), std::string::npos);
+}
+
 TEST(InterpreterLua, StopsAScriptThatRunsForEver_L_14) {
   for (const char* body :
        {"while true do end", "local function f() return f() end f()",
