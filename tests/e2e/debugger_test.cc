@@ -133,7 +133,15 @@ TEST_F(DebuggerOfAControlPlane, BisectFindsTheSameEntryWithAndWithoutSnapshots) 
   EXPECT_EQ(parse_json(all.out).value().size(), static_cast<size_t>(kMaps));
   const Ran never = bisect({"object ConfigMap default/never exists"});
   EXPECT_EQ(never.code, 1);
-  EXPECT_TRUE(has(never.err, "error: the condition holds at no entry")) << never;
+  EXPECT_TRUE(has(never.err, "error: the condition holds at no entry after revision ")) << never;
+  EXPECT_TRUE(has(never.err, "; --first reads the entries before, too")) << "it may have held and ended: " << never;
+  const Ran nowhere = bisect({"object ConfigMap default/never exists", "--first"});
+  EXPECT_TRUE(has(nowhere.err, "error: the condition holds at no entry up to revision ")) << nowhere;
+  EXPECT_FALSE(has(nowhere.err, "--first")) << nowhere;
+  const Ran behind = run({kShiplogctl, "replay", "--journal=sqlite:" + journal(), "--snapshot=" + snapshot, "--to=1"},
+                         {}, "", kPatience);
+  EXPECT_EQ(behind.code, 1) << behind;
+  EXPECT_TRUE(has(behind.err, ", which is behind 1: name an older one with --snapshot")) << behind;
   const Ran wrong = bisect({"object ConfigMap default/c1 exist"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_TRUE(has(wrong.err, "column 29: expected exists")) << wrong;

@@ -118,7 +118,9 @@ Result<int> bisect(const Backing& backing, const BisectOptions& options, const O
   debugger::JournalTimeline timeline{std::move(reader), std::move(beginning.state), once};
   ConditionWatch watch{std::move(condition)};
   FoundPrinter printer{options, to};
-  if (watch.begin(timeline.moment()) && watch.condition().about_state_only()) {
+  const Revision began = timeline.state().revision();
+  const bool held = watch.begin(timeline.moment()) && watch.condition().about_state_only();
+  if (held) {
     to.err << "the condition holds already at revision " << timeline.state().revision().value
            << ", with which the reading begins" << (options.all ? "" : "; an older snapshot may show where it began")
            << std::endl;
@@ -133,7 +135,14 @@ Result<int> bisect(const Backing& backing, const BisectOptions& options, const O
   }
   printer.finish();
   if (printer.found() > 0) return 0;
-  to.err << "error: the condition holds at no entry up to revision " << timeline.state().revision().value << std::endl;
+  to.err << "error: the condition " << (held ? "begins to hold" : "holds") << " at no entry";
+  if (began.value > 0) to.err << " after revision " << began.value << ", with which the reading began,";
+  to.err << " up to revision " << timeline.state().revision().value;
+  // The snapshots before it were looked at alone: it may have held in between.
+  if (!begin.snapshot.empty() && options.journal.snapshot.empty()) {
+    to.err << "; --first reads the entries before, too, as it may have held and ended";
+  }
+  to.err << std::endl;
   return 1;
 }
 

@@ -127,16 +127,19 @@ void print(const Replayed& replayed, bool verified, double seconds, const std::s
   out << std::flush;
 }
 
+Result<void> begins_before(const std::optional<uint64_t>& to, const Beginning& beginning) {
+  if (!to || beginning.state.revision() <= Revision{*to}) return ok();
+  return Error{ErrorCode::kGone, "the snapshot " + beginning.snapshot + " is of revision " +
+                                     std::to_string(beginning.state.revision().value) + ", which is behind " +
+                                     std::to_string(*to) + ": name an older one with --snapshot"};
+}
+
 }  // namespace
 
 Result<State> state_of_journal(const Backing& backing, const ReplayCommandOptions& options, std::ostream& progress) {
   SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal, options.kafka));
   SHIPLOG_TRY(Beginning beginning, beginning_of(*journal, options, progress));
-  if (options.to && beginning.state.revision() > Revision{*options.to}) {
-    return Error{ErrorCode::kGone, "the snapshot " + beginning.snapshot + " is of revision " +
-                                       std::to_string(beginning.state.revision().value) + ", which is behind " +
-                                       std::to_string(*options.to) + ": name an older one with --snapshot"};
-  }
+  SHIPLOG_TRY(begins_before(options.to, beginning));
   ReplayOptions replaying;
   if (options.to) replaying.to = Revision{*options.to};
   const auto open = [&, from = beginning.next] { return read_decoded(*journal, from); };
@@ -149,6 +152,7 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
                             std::ostream& progress) {
   SHIPLOG_TRY(const auto journal, backing.open_journal(options.journal, options.kafka));
   SHIPLOG_TRY(Beginning beginning, beginning_of(*journal, options, progress));
+  SHIPLOG_TRY(begins_before(options.to, beginning));
   SHIPLOG_TRY(const Offset head, journal->head());
   const bool json = options.output == "json";
   ReplayOptions replaying;
