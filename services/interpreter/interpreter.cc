@@ -185,14 +185,20 @@ Result<int64_t> count_from(const InterpreterScript& script, const Value& value, 
   if (std::abs(number) > std::numeric_limits<int32_t>::max()) {
     return wrong(script, std::string{what} + " is too large for 32 bits");
   }
+  if (number < 0) return wrong(script, std::string{what} + " is negative");
   return static_cast<int64_t>(number);
 }
 
-/// Amounts as Kubernetes writes them. Zero amounts are kept: a script may specify them deliberately.
-Result<Value> requirements_from(const InterpreterScript& script, Value value) {
-  if (value.is_null()) return value;
-  if (!value.is_object())
-    return wrong(script, std::string{"the requirements are a "} + type_of(value) + ", not a table");
+/// The fields that ReplicaRequirements has, as upstream: others do not belong into a binding. Amounts as
+/// Kubernetes writes them. Zero amounts are kept: a script may specify them deliberately.
+Result<Value> requirements_from(const InterpreterScript& script, const Value& given) {
+  if (given.is_null()) return given;
+  if (!given.is_object())
+    return wrong(script, std::string{"the requirements are a "} + type_of(given) + ", not a table");
+  Value value = Value::object();
+  for (const char* field : {"namespace", "nodeClaim", "priorityClassName", "resourceRequest"}) {
+    if (given.contains(field)) value.set(field, given[field]);
+  }
   const Value& request = value["resourceRequest"];
   if (!request.is_object()) return value;
   for (const auto& amount : request.members()) {
@@ -239,10 +245,11 @@ Result<void> add_dependencies(const InterpreterScript& script, const Value& list
   return ok();
 }
 
-Result<std::optional<Replicas>> replicas_from(const InterpreterScript& script, const Value& count, Value requirements) {
+Result<std::optional<Replicas>> replicas_from(const InterpreterScript& script, const Value& count,
+                                              const Value& requirements) {
   Replicas wanted;
   SHIPLOG_TRY(wanted.count, count_from(script, count, "the number of replicas"));
-  SHIPLOG_TRY(wanted.requirements, requirements_from(script, std::move(requirements)));
+  SHIPLOG_TRY(wanted.requirements, requirements_from(script, requirements));
   return std::optional{std::move(wanted)};
 }
 

@@ -92,6 +92,23 @@ TEST_F(Interpreter, EveryOperationUsesTheCustomization_L_12) {  // L-1, L-16
   EXPECT_EQ(found[0].kind, "ConfigMap") << "sorted";
 }
 
+TEST_F(Interpreter, WhatABindingCannotHoldIsRefusedOrLeftOut_L_12) {
+  const auto counted = [&](const char* returned) {
+    add(customization("counts",
+                      {{"replicaResource", std::string{"function GetReplicas() return "} + returned + " end"}}));
+    return replicas(state(), thing_, kNoon);
+  };
+  EXPECT_EQ(counted("-1").error().message,
+            "ResourceInterpreterCustomization counts, replicaResource: the number of replicas is negative");
+  EXPECT_EQ(counted("-0.5").value()->count, 0) << "cut to a whole number first";
+  EXPECT_EQ(counted("1, {size = 3, namespace = 'ns', resourceRequest = {cpu = '1'}}").value()->requirements,
+            yaml("{namespace: ns, resourceRequest: {cpu: '1'}}"));
+  add(customization("counts",
+                    {{"componentResource", "function GetComponents() return {{name = 'a', replicas = -2}} end"}}));
+  EXPECT_EQ(components(state(), thing_, kNoon).error().message,
+            "ResourceInterpreterCustomization counts, componentResource: a component's number of replicas is negative");
+}
+
 TEST_F(Interpreter, AScriptCannotMakeAnotherObjectOfIt) {
   add(customization("thief", {{"replicaRevision",
                                "function ReviseReplica(o) o.apiVersion = 'rbac.authorization.k8s.io/v1' "
