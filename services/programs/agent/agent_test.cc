@@ -93,11 +93,15 @@ TEST(Copies, ReadyIsWrittenAgainWhereItWasSetToUnknown_1_15_4) {
   Value copy = cluster();
   set_condition(copy, "Ready", "True", "ClusterReady", "", kNow);
   Value remote = copy;
-  EXPECT_FALSE(cluster_with_status(copy, remote));
-  set_condition(remote, "Ready", "Unknown", "ClusterStatusUnknown", "", kNow);
-  const auto put = cluster_with_status(copy, remote);
+  const UtcMillis set{kNow.value + 60'000};
+  const UtcMillis again{set.value + 60'000};
+  EXPECT_FALSE(cluster_with_status(copy, remote, again));
+  set_condition(remote, "Ready", "Unknown", "ClusterStatusUnknown", "", set);
+  const auto put = cluster_with_status(copy, remote, again);
   ASSERT_TRUE(put);
   EXPECT_EQ(condition_of(*put, "Ready")["status"], Value{"True"});
+  EXPECT_EQ(condition_of(*put, "Ready")["lastTransitionTime"], Value{rfc3339(again)}) << "it changes now";
+  EXPECT_FALSE(cluster_with_status(copy, *put, UtcMillis{again.value + 1000})) << "and stays as it is";
 }
 
 TEST(Copies, AKindIsLearnedFromWhatTheMemberServes) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "events/base/api_version.h"
+#include "events/base/time.h"
 #include "events/dispatch.h"
 #include "events/state/condition.h"
 #include "events/state/drift.h"
@@ -72,6 +73,21 @@ Value merged_conditions(const Value& copy, const Value& remote, const std::array
   return merged;
 }
 
+/// Of a condition that the control plane has changed since (Ready is Unknown while the agent is silent), the copy has
+/// the time of an earlier change.
+Value with_later_times(Value conditions, const Value& remote, UtcMillis now) {
+  constexpr const char* kChanged = "lastTransitionTime";
+  for (Value& condition : conditions.edit_items()) {
+    const Value& theirs = condition_of(remote, condition["type"].as_string());
+    const auto mine_at = parse_rfc3339(condition[kChanged].as_string());
+    const auto theirs_at = parse_rfc3339(theirs[kChanged].as_string());
+    if (!mine_at || !theirs_at || theirs_at.value() <= mine_at.value()) continue;
+    const bool changes = theirs["status"] != condition["status"];
+    condition.set(kChanged, changes ? Value{rfc3339(now)} : theirs[kChanged]);
+  }
+  return conditions;
+}
+
 Entries replaced(const ObjectKey& key, Value made) {
   return {{ObjectRemoved{key}}, {ObjectCreated{key, std::move(made)}}};
 }
@@ -121,7 +137,7 @@ std::optional<Value> released_work(const Value& remote) {
   return released;
 }
 
-std::optional<Value> cluster_with_status(const Value& copy, const Value& remote) {
+std::optional<Value> cluster_with_status(const Value& copy, const Value& remote, UtcMillis now) {
   Value wanted = remote;
   Value& status = wanted.edit("status");
   for (const char* field : kClusterFields) {
@@ -131,7 +147,7 @@ std::optional<Value> cluster_with_status(const Value& copy, const Value& remote)
       status.erase(field);
     }
   }
-  Value conditions = merged_conditions(copy, remote, kClusterConditions);
+  Value conditions = with_later_times(merged_conditions(copy, remote, kClusterConditions), remote, now);
   if (conditions.size() > 0 || remote["status"]["conditions"].size() > 0) {
     status.set("conditions", std::move(conditions));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/base/ids.h"
+#include "events/base/time.h"
 #include "events/base/value.h"
 #include "events/event.h"
 
@@ -33,8 +34,9 @@ std::optional<Value> work_status_patch(const Value& copy, const Value& remote);
 /// The Work as it is after the member has given it back; nullopt: it does not wait for that.
 std::optional<Value> released_work(const Value& remote);
 
-/// The Cluster with the copy's status, for a PUT that fails if it has changed; nullopt: it is as it should be.
-std::optional<Value> cluster_with_status(const Value& copy, const Value& remote);
+/// The Cluster with the copy's status, for a PUT that fails if it has changed; nullopt: it is as it should be. `now`:
+/// the time of conditions that the control plane has changed meanwhile, and that change again by this.
+std::optional<Value> cluster_with_status(const Value& copy, const Value& remote, UtcMillis now);
 
 /// A CustomResourceDefinition with as much as tells how the manifest's kind is served in the member: from the Cluster's
 /// status.apiEnablements. nullopt: the member does not serve it.

@@ -311,7 +311,7 @@ std::optional<MemberRequest> FleetCopy::plan(const ObjectKey& key) const {
   const Object* copy = state_.find(key);
   if (key == cluster_key_) {
     if (copy == nullptr || remote_cluster_.is_null()) return std::nullopt;
-    auto body = cluster_with_status(copy->value, remote_cluster_);
+    auto body = cluster_with_status(copy->value, remote_cluster_, options_.executor->now());
     if (!body) return std::nullopt;
     request.method = "PUT";
     request.path = "/apis/cluster.karmada.io/v1alpha1/clusters/" + key.name + "/status";
