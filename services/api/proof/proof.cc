@@ -121,7 +121,8 @@ class ProofRequest {
     if (revision) {
       SHIPLOG_TRY(const auto version, HistoryQuery{view_}.version(Revision{*revision}));
       if (!version) {
-        return Error{ErrorCode::kNotFound, "no entry that is kept made revision " + std::to_string(*revision)};
+        return Error{ErrorCode::kNotFound, "no entry that is kept made revision " + std::to_string(*revision) +
+                                               ", or retention has deleted that version: name the entry by its offset"};
       }
       offset = static_cast<uint64_t>(version->entry.offset.value);
     }
