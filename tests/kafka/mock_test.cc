@@ -373,6 +373,19 @@ TEST(KafkaOptions, ATopicOfSeveralPartitionsIsRefused) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
   EXPECT_NE(opened.error().message.find("it has 3 partitions"), std::string::npos) << opened.error().message;
+  EXPECT_NE(opened.error().message.find("shiplogctl journal copy"), std::string::npos) << opened.error().message;
+}
+
+TEST(KafkaOptions, ATopicThatGotMorePartitionsIsStillOpenedToCopyItsEntries) {
+  MockCluster mock;
+  KafkaJournalOptions options = mock.journal();
+  options.topic = "grown.journal";
+  options.create = false;
+  mock.make_topic(options.topic, 3);
+  const auto opened = open_kafka_journal(options);
+  ASSERT_TRUE(opened) << opened.error().message;
+  append_now(*opened.value(), "of partition 0");
+  EXPECT_EQ(bytes_of(read_all(*opened.value())), Strings{"of partition 0"});
 }
 
 }  // namespace

@@ -78,10 +78,14 @@ class KafkaJournal final : public Journal {
 Result<std::unique_ptr<Journal>> open_kafka_journal(KafkaJournalOptions options) {
   SHIPLOG_TRY(auto reader, KafkaClient::make(KafkaClient::Kind::kReader, options));
   SHIPLOG_TRY(const int partitions, kafka::prepare_topic(*reader, options));
-  if (partitions != 1) {
-    return Error{ErrorCode::kInvalid, reader->name() + ": it has " + std::to_string(partitions) +
-                                          " partitions, but a journal is one total order and so one partition: name "
-                                          "another fleet, or delete the topic if it is not needed"};
+  // What only reads is let in: partition 0 has all entries, and this is how they are saved.
+  if (partitions != 1 && options.create) {
+    return Error{ErrorCode::kInvalid,
+                 reader->name() + ": it has " + std::to_string(partitions) +
+                     " partitions, but a journal is one total order and so one partition: name another fleet. Kafka "
+                     "removes no partition again: if a fleet has used this topic before it got more, all its entries "
+                     "are in partition 0; move them to another fleet's name with `shiplogctl journal copy`, or with "
+                     "`shiplogctl backup` and `restore`"};
   }
   SHIPLOG_TRY(auto producer, Producer::make(options));
   return std::unique_ptr<Journal>{

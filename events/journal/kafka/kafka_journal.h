@@ -26,7 +26,8 @@ struct KafkaJournalOptions {
   /// thread. May be empty.
   std::function<KafkaHeaders(std::string_view entry)> headers;
 
-  /// Creates the topic if it does not exist: one partition and the settings that open_kafka_journal() requires.
+  /// Creates the topic if it does not exist: one partition and the settings that open_kafka_journal() requires. False,
+  /// for what only reads: a topic that got more partitions later is opened, and its partition 0 read.
   bool create = true;
   /// Of a topic that is created. A journal has one; topics of requests and feeds have more.
   int partitions = 1;
