@@ -49,6 +49,23 @@ rbac::User author_from(std::string_view text) {
   return user;
 }
 
+std::string author_objection(const Permits& permitted, const Value& policy, const ObjectKey& key) {
+  const rbac::User author = author_from(annotation_of(policy, kPolicyAuthorAnnotation));
+  if (author.name.empty()) {
+    return "it has no recorded author, because it was last written before --enable-policy-author-check was set: any "
+           "write to it records one";
+  }
+  const rbac::Attributes wanted = reading(key);
+  if (permitted(author, wanted)) return {};
+  return "its author " + printable(author.name, 253) + " may not get " + wanted.resource +
+         (wanted.group.empty() ? "" : "." + wanted.group) +
+         (key.ns.empty() ? " at the cluster scope" : " in namespace " + key.ns);
+}
+
+Permits by_roles_of(const State& state) {
+  return [&state](const rbac::User& user, const rbac::Attributes& wanted) { return permits(state, user, wanted); };
+}
+
 }  // namespace
 
 std::string author_text(const rbac::User& user) {
@@ -76,25 +93,17 @@ std::string policy_objection(const FleetOptions& options, const Permits& permitt
     return "policies of namespaces may not select " + object["kind"].str() +
            ": it is not among --namespaced-policy-apis";
   }
-  if (!options.checks_policy_authors()) return {};
-  const rbac::User author = author_from(annotation_of(policy, kPolicyAuthorAnnotation));
-  if (author.name.empty()) {
-    return "it has no recorded author, because it was last written before --enable-policy-author-check was set: any "
-           "write to it records one";
-  }
-  const rbac::Attributes wanted = reading(key);
-  if (permitted(author, wanted)) return {};
-  return "its author " + printable(author.name, 253) + " may not get " + wanted.resource +
-         (wanted.group.empty() ? "" : "." + wanted.group) +
-         (key.ns.empty() ? " at the cluster scope" : " in namespace " + key.ns);
+  return options.checks_policy_authors() ? author_objection(permitted, policy, key) : std::string{};
 }
 
 std::string policy_objection(const State& state, const ObjectKey& policy, const ObjectKey& key, const Value& object) {
   if (!restricts_policies(state.options())) return {};
-  const auto permitted = [&](const rbac::User& user, const rbac::Attributes& wanted) {
-    return permits(state, user, wanted);
-  };
-  return policy_objection(state.options(), permitted, state.value_of(policy), key, object);
+  return policy_objection(state.options(), by_roles_of(state), state.value_of(policy), key, object);
+}
+
+std::string author_objection(const State& state, const ObjectKey& policy, const ObjectKey& key) {
+  if (!state.options().checks_policy_authors()) return {};
+  return author_objection(by_roles_of(state), state.value_of(policy), key);
 }
 
 }  // namespace shiplog

@@ -32,6 +32,10 @@ std::string policy_objection(const FleetOptions& options, const Permits& permitt
 /// The same by the state's options and roles.
 std::string policy_objection(const State& state, const ObjectKey& policy, const ObjectKey& key, const Value& object);
 
+/// The part of it that is about the author, for what a policy propagates without selecting it: dependencies. `policy`:
+/// {} if there is none.
+std::string author_objection(const State& state, const ObjectKey& policy, const ObjectKey& key);
+
 /// Cheaper than a check of each object.
 inline bool restricts_policies(const FleetOptions& options) {
   return options.checks_policy_authors() || !options.namespaced_policy_apis.empty();

@@ -7,7 +7,9 @@
 #include "events/base/hash.h"
 #include "events/base/json.h"
 #include "events/state/binding.h"
+#include "events/state/claim.h"
 #include "events/state/new_binding.h"
+#include "events/state/policy_author.h"
 #include "events/state/served_kind.h"
 #include "events/state/work.h"
 
@@ -51,6 +53,20 @@ std::optional<Referrer> meaning(const State& state, const ObjectKey& referrer, c
     return found;
   }
   return std::nullopt;
+}
+
+/// Decision 0028: what the author of the referrer's policy may not get is not propagated for it.
+bool author_may_get(const State& state, const Referrer& referrer) {
+  if (!state.options().checks_policy_authors()) return true;
+  const auto served = served_kind(state, referrer.api_version, referrer.kind);
+  if (!served) return true;  // there is nothing to propagate
+  const auto claim = claim_of(*referrer.object);
+  ObjectKey policy;  // without a policy there is no author either
+  if (claim) {
+    policy = {claim->policy.ns.empty() ? type::kClusterPropagationPolicy : type::kPropagationPolicy, claim->policy.ns,
+              claim->policy.name};
+  }
+  return author_objection(state, policy, served->key(referrer.ns, referrer.name)).empty();
 }
 
 bool same_object(const Referrer& referrer, const Value& resource) {
@@ -194,16 +210,23 @@ std::string depended_by_label(const ObjectKey& referrer) {
   return std::string{kDependedBy} + safe_hash(place(referrer));  // N-6
 }
 
+bool follows(const Value& attached, const ObjectKey& referrer) {
+  return attached["metadata"]["labels"].contains(depended_by_label(referrer));
+}
+
 std::vector<Referrer> referrers_of(const State& state, const ObjectKey& attached) {
   const DependencyIndex& index = state.dependencies();
   std::set<ObjectKey> keys = index.referrers(attached);
   keys.insert(index.selecting(attached.ns).begin(), index.selecting(attached.ns).end());
-  const Value resource = state.value_of(attached)["spec"]["resource"];
+  const Value& existing = state.value_of(attached);
+  const Value resource = existing["spec"]["resource"];
   std::vector<Referrer> found;
   keys.erase(attached);
   for (const ObjectKey& key : keys) {
     auto meant = meaning(state, key, attached);
     if (!meant || (!resource.is_null() && !same_object(*meant, resource))) continue;
+    // What follows already goes on: to release it would take it away from the members.
+    if (!follows(existing, key) && !author_may_get(state, *meant)) continue;
     // N-2: of another group's kind with the same name.
     const bool same = found.empty() || (meant->api_version == found.front().api_version &&
                                         meant->kind == found.front().kind && meant->ns == found.front().ns);
@@ -225,9 +248,7 @@ void follow(const State& state, const ObjectKey& attached, Decision& decision) {
   // Of an object that is deleted or terminating: attachments are removed, but none are added.
   const bool settled = present != nullptr && (deleting(existing) || !there || !belongs_to(existing, object));
   if (settled) {
-    std::erase_if(referrers, [&](const Referrer& referrer) {
-      return !existing["metadata"]["labels"].contains(depended_by_label(referrer.binding));
-    });
+    std::erase_if(referrers, [&](const Referrer& referrer) { return !follows(existing, referrer.binding); });
   }
 
   Value made = existing;

@@ -34,5 +34,7 @@ std::vector<ObjectKey> attachable(const State& state, const ObjectKey& referrer,
 
 /// B-34: the label of an attached binding that names its referrer.
 std::string depended_by_label(const ObjectKey& referrer);
+/// By this label.
+bool follows(const Value& attached, const ObjectKey& referrer);
 
 }  // namespace shiplog::distributor

@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "events/state/binding.h"
+#include "events/state/policy_author.h"
+#include "events/state/rbac.h"
 #include "services/interpreter/customizations.h"
 #include "services/roles/distributor/attached.h"
 #include "services/roles/distributor/decide.h"
@@ -31,6 +33,7 @@ class DistributorRole final : public Role {
     if (change.object.type == type::kResourceBinding) return on_binding(state, change, wake);
     if (change.object.type == type::kWork) return;
     if (interpreter::interprets(change.object.type)) return wake_referrers(state, wake);
+    if (state.options().checks_policy_authors() && concerns_authors(change)) wake_all(state, wake);
     const ObjectKey binding = attached_binding(change.object, change.latest()["kind"].as_string(), change.object.name);
     if (!state.dependencies().referrers(binding).empty() || !state.dependencies().selecting(binding.ns).empty()) {
       begin_cycle(binding, wake);
@@ -40,16 +43,7 @@ class DistributorRole final : public Role {
   void on_start(const State& state, std::vector<ObjectKey>& wake) override {
     acting_ = true;
     begun_.clear();
-    for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
-      const ObjectKey key{type::kResourceBinding, name.ns, name.name};
-      if (refers(object.value)) {
-        wake.push_back(key);
-        // Also those that do not exist yet.
-        for (ObjectKey& attachable_key : distributor::attachable(state, key, object.value))
-          wake.push_back(std::move(attachable_key));
-      }
-      if (attached(object.value)) wake.push_back(key);
-    }
+    wake_all(state, wake);
   }
 
   void on_stop() override {
@@ -108,6 +102,26 @@ class DistributorRole final : public Role {
       for (const ObjectKey& attachable_key : distributor::attachable(state, change.object, *version)) {
         begin_cycle(attachable_key, wake);
       }
+    }
+  }
+
+  /// Who the author of a policy is, or what the author may get, is another.
+  static bool concerns_authors(const Change& change) {
+    if (rbac::is_rbac(change.object.type)) return true;
+    return is_propagation_policy(change.object.type) && annotation_of(change.before, kPolicyAuthorAnnotation) !=
+                                                            annotation_of(change.after, kPolicyAuthorAnnotation);
+  }
+
+  static void wake_all(const State& state, std::vector<ObjectKey>& wake) {
+    for (const auto& [name, object] : state.objects(type::kResourceBinding)) {
+      const ObjectKey key{type::kResourceBinding, name.ns, name.name};
+      if (refers(object.value)) {
+        wake.push_back(key);
+        // Also those that do not exist yet.
+        for (ObjectKey& attachable_key : distributor::attachable(state, key, object.value))
+          wake.push_back(std::move(attachable_key));
+      }
+      if (attached(object.value)) wake.push_back(key);
     }
   }
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "events/state/binding.h"
+#include "events/state/claim.h"
+#include "events/state/policy_author.h"
+#include "events/state/rbac.h"
 #include "events/state/work.h"
 #include "services/roles/distributor/attached.h"
 #include "tests/support/literals.h"
@@ -129,6 +132,34 @@ TEST_F(Distributor, AttachesABindingToEachDependency_B_32) {  // B-33, N-6
   EXPECT_TRUE(has_finalizer(made, "karmada.io/binding-controller"));
   EXPECT_EQ(made["metadata"]["ownerReferences"][0]["kind"], Value{"ConfigMap"});
   EXPECT_TRUE(made["metadata"]["ownerReferences"][0]["controller"].as_bool());
+}
+
+// Decision 0028.
+TEST_F(Distributor, FollowsOnlyWhatTheAuthorOfThePolicyMayGet) {
+  stage.write({OptionsSet{{{"enable-policy-author-check", {"true"}}}}});
+  Value policy = json(R"({"metadata":{"name":"p","namespace":"default"}})");
+  policy.edit("metadata").edit("annotations").set(kPolicyAuthorAnnotation, author_text({"mallory", {}, "", {}}));
+  stage.put({type::kPropagationPolicy, "default", "p"}, policy);
+  config("settings");
+  const ObjectKey web = place(workload("web", {"settings"}), {{"m1", 2}});
+  EXPECT_TRUE(attached("settings").is_null()) << "no policy, and so no author";
+  Value claimed = value(web);
+  claimed.edit("metadata").edit("labels").set(label::kPolicyId, "id");
+  claimed.edit("metadata").edit("annotations").set(shiplog::annotation::kPolicyNamespace, "default");
+  claimed.edit("metadata").edit("annotations").set(shiplog::annotation::kPolicyName, "p");
+  stage.put(web, claimed);
+  run();
+  EXPECT_TRUE(attached("settings").is_null()) << "mallory may not get it";
+
+  const ObjectKey role{rbac::kRole, "default", "reader"};
+  stage.put(role, json(R"({"metadata":{"name":"reader","namespace":"default"},
+      "rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["get"]}]})"));
+  stage.put({rbac::kRoleBinding, "default", "reader"}, json(R"({"metadata":{"name":"reader","namespace":"default"},
+      "roleRef":{"kind":"Role","name":"reader"},"subjects":[{"kind":"User","name":"mallory"}]})"));
+  run();
+  EXPECT_EQ(followed("settings"), "web-deployment:m1");
+  remove(role);
+  EXPECT_EQ(followed("settings"), "web-deployment:m1") << "what is in members is not taken away";
 }
 
 TEST_F(Distributor, FollowsToOtherClusters_B_32) {
