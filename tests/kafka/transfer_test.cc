@@ -133,5 +133,45 @@ TEST_F(MovingFleet, ANewProcessStartsFromTheSnapshotStoreOfATrimmedTopic) {
   EXPECT_TRUE(copied.says("what was before is trimmed")) << copied;
 }
 
+// Two processes that write at once would leave a snapshot that does not match the manifest.
+TEST_F(MovingFleet, OnlyTheProcessThatTrimsWritesToTheSnapshotStore) {
+  const auto serve = [&](const std::string& name, const std::string& roles) {
+    fleet_.serve(name, {"--roles=" + roles, "--journal=" + on_kafka(), "--keys-dir=" + fleet_.path("keys"),
+                        "--snapshot-store=file://" + fleet_.path("store"), "--snapshot-every=10"});
+  };
+  const ApiClient* api = nullptr;
+  int written = 0;
+  const auto write_until_a_snapshot_is_taken_by = [&](const std::string& name) {
+    const auto taken = [&] {
+      const std::string log = fleet_.log_tail(name, 1 << 20);
+      size_t count = 0;
+      for (size_t at = log.find("snapshot.taken"); at != std::string::npos; at = log.find("snapshot.taken", at + 1)) {
+        ++count;
+      }
+      return count;
+    };
+    const size_t before = taken();
+    return eventually([&] {
+      const Value map = Value::object({{"metadata", Value::object({{"name", "m" + std::to_string(written++)}})}});
+      EXPECT_EQ(api->post("/api/v1/namespaces/default/configmaps", map).status, 201);
+      return taken() > before;
+    });
+  };
+  serve("first", "api");
+  const ApiClient first = fleet_.api("first");
+  api = &first;
+  ASSERT_TRUE(write_until_a_snapshot_is_taken_by("first"));
+  const std::string manifest = fleet_.path("store") + "/journal/manifest.json";
+  EXPECT_FALSE(std::filesystem::exists(manifest));
+  serve("second", "api,control");
+  ASSERT_TRUE(eventually(
+      [&] { return fleet_.log_tail("second", 1 << 20).find("lease.taken service=control") != std::string::npos; }));
+  ASSERT_TRUE(write_until_a_snapshot_is_taken_by("second"));
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(write_until_a_snapshot_is_taken_by("second"));
+    return std::filesystem::exists(manifest);
+  }));
+}
+
 }  // namespace
 }  // namespace shiplog::e2e

@@ -168,9 +168,10 @@ class ControlPlane {
   /// One process trims the journals for all. Not from the fold thread.
   bool leads_control() {
     bool acting = false;
-    loop_.call([&] { acting = roles_ && roles_->acting("control"); });
+    loop_.call([&] { acting = acts_for_control(); });
     return acting;
   }
+  bool acts_for_control() const { return roles_ && roles_->acting("control"); }
 
   Result<void> open_stacks(std::shared_ptr<Journal> record, std::shared_ptr<Journal> ephemera) {
     const std::string projection = options_.common.data_dir + "/projection.db";
@@ -212,7 +213,7 @@ class ControlPlane {
                                                                        .user_agent = kUserAgent});
       record_->replica().add_observer(*aggregation_);
     }
-    upkeep_->observe(*record_, *ephemera_, loop_);
+    upkeep_->observe(*record_, *ephemera_, loop_, [this] { return acts_for_control(); });
   }
 
   /// What requests of users to members are sent through.
@@ -419,6 +420,7 @@ class ControlPlane {
                 [this](const ObjectKey& key, const Value& service) {
                   return addresses_.propose(key, service, service, random_);
                 },
+            .find_time_zone = find_time_zone,
             .counts_resources = options_.counts_resources,
             .summaries = options_.summaries,
             .monitor_periods = options_.monitor_periods,

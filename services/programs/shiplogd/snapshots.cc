@@ -165,10 +165,11 @@ void Snapshots::take() {
   entries_ = 0;
   under_way_ = true;
   if (thread_.joinable()) thread_.join();
-  thread_ = std::thread{[this, alive = alive_] {
+  const bool publishes = options_.places.store != nullptr && options_.publishes && options_.publishes();
+  thread_ = std::thread{[this, publishes, alive = alive_] {
     name_thread("snapshot");
     auto snapshot = write();
-    if (snapshot && options_.places.store != nullptr) {
+    if (snapshot && publishes) {
       const auto published = options_.places.store->publish(options_.places.journal, snapshot.value());
       if (!published) {
         log::warn("snapshot.store_failed",

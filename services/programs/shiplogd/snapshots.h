@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -31,6 +32,9 @@ class Snapshots final : public Observer {
     SnapshotPlaces places;
     uint64_t every = 0;   ///< entries; 0: on request only
     bool record = false;  ///< appends SnapshotTaken
+    /// This process writes to the store: one of the fleet does, as two would write over each other's parts and
+    /// manifest. On the executor.
+    std::function<bool()> publishes = {};
   };
   Snapshots(JournalStack& stack, Options options, Executor& executor);
   ~Snapshots() override;

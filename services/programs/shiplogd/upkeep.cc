@@ -32,14 +32,15 @@ Result<void> Upkeep::prepare(const std::string& name, Journal& journal, const st
   return prepare_projection(journal, places_of(name), file);
 }
 
-void Upkeep::observe(JournalStack& record, JournalStack& ephemera, Executor& executor) {
+void Upkeep::observe(JournalStack& record, JournalStack& ephemera, Executor& executor,
+                     const std::function<bool()>& acts) {
   record_ = &record;
   ephemera_ = &ephemera;
   executor_ = &executor;
   record_snapshots_ = std::make_unique<Snapshots>(
-      record, Snapshots::Options{places_of("journal"), options_.snapshot_every, true}, executor);
+      record, Snapshots::Options{places_of("journal"), options_.snapshot_every, true, acts}, executor);
   ephemera_snapshots_ = std::make_unique<Snapshots>(
-      ephemera, Snapshots::Options{places_of("ephemera"), options_.snapshot_every, false}, executor);
+      ephemera, Snapshots::Options{places_of("ephemera"), options_.snapshot_every, false, acts}, executor);
   record.replica().add_observer(*record_snapshots_);
   ephemera.replica().add_observer(*ephemera_snapshots_);
 }

@@ -20,8 +20,9 @@ class Upkeep {
 
   /// Before the projection `file` of a journal ("journal", "ephemera") is opened.
   Result<void> prepare(const std::string& name, Journal& journal, const std::string& file) const;
-  /// Before the stacks start. `leads`: this process leads for the role "control"; from any thread.
-  void observe(JournalStack& record, JournalStack& ephemera, Executor& executor);
+  /// Before the stacks start. `acts`: this process leads for the role "control"; on the executor.
+  void observe(JournalStack& record, JournalStack& ephemera, Executor& executor, const std::function<bool()>& acts);
+  /// `leads`: the same, not from the executor.
   void start(std::function<bool()> leads);
   /// Waits for what is under way. The executor must still run.
   void stop();
