@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/json.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/builtin_schema.h"
+#include "events/kinds/canonical_quantity.h"
 #include "events/kinds/kinds.h"
 #include "tests/support/literals.h"
 
@@ -351,6 +353,55 @@ TEST(BuiltinSchema, Base64MayHaveLineBreaksAndIsStoredWithout) {
   EXPECT_TRUE(validate(schema, given).empty());
   EXPECT_EQ(canonical(schema, given), yaml("data: {a: YWJjZGVm, b: YQ==, c: YQ==}"));
   EXPECT_EQ(canonical(schema, yaml("data: {a: no base64}")), yaml("data: {a: no base64}")) << "validate() refuses it";
+}
+
+TEST(BuiltinSchema, QuantitiesAreStoredAsKubernetesWritesThem) {  // NEG-9
+  const Schema& schema = *kind_of("resourcequotas").schema;
+  const auto stored = [&](const char* given) {
+    return to_json(
+        canonical(schema, json(R"({"spec":{"hard":{"cpu":)" + std::string{given} + "}}}"))["spec"]["hard"]["cpu"]);
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"1", R"("1")"},
+      {"0", R"("0")"},
+      {"0.5", R"("500m")"},
+      {"1000000", R"("1M")"},
+      {R"("1")", R"("1")"},
+      {R"("1000m")", R"("1")"},
+      {R"("1500m")", R"("1500m")"},
+      {R"("+.5")", R"("500m")"},
+      {R"("00")", R"("0")"},
+      {R"("0Gi")", R"("0")"},
+      {R"("-2000m")", R"("-2")"},
+      {R"("1024Mi")", R"("1Gi")"},
+      {R"("1.5Gi")", R"("1536Mi")"},
+      {R"("0.3Gi")", R"("322122547200m")"},
+      {R"("1000Ki")", R"("1000Ki")"},
+      {R"("512")", R"("512")"},
+      {R"("1073741824")", R"("1073741824")"},
+      {R"("2000M")", R"("2G")"},
+      {R"("2000000u")", R"("2")"},
+      {R"("1e3")", R"("1e3")"},
+      {R"("10E3")", R"("10e3")"},
+      {R"("1e2")", R"("100")"},
+      {R"("1e-1")", R"("100e-3")"},
+      {R"("1E")", R"("1E")"},
+  };
+  for (const auto& [given, expected] : cases) EXPECT_EQ(stored(given), expected) << given;
+  // Kept: finer than a thousandth, beyond 64 bits, with more digits than are exact, and what is no quantity.
+  for (const char* kept :
+       {"100u", "1.0001m", "100E", "1e40", "8Ei", "1234567890123456789", "1 ", "1Xi", "1e", "", "."}) {
+    EXPECT_EQ(stored(("\"" + std::string{kept} + "\"").c_str()), "\"" + std::string{kept} + "\"");
+  }
+}
+
+TEST(BuiltinSchema, QuantitiesOfAPatchGetTheirFormAndNothingElseChanges) {
+  const Value given = yaml(R"(
+spec: {containers: [{name: c, tty: false, resources: {limits: {cpu: 1, memory: 1024Mi}}}], volumes: [{name: v, emptyDir: {sizeLimit: 2}}]}
+)");
+  EXPECT_EQ(with_canonical_quantities(*kind_of("pods").schema, given), yaml(R"(
+spec: {containers: [{name: c, tty: false, resources: {limits: {cpu: '1', memory: 1Gi}}}], volumes: [{name: v, emptyDir: {sizeLimit: '2'}}]}
+)"));
 }
 
 TEST(BuiltinSchema, NullInMapsAndListsIsTheZeroOfItsType) {

@@ -8,6 +8,7 @@
 
 #include "events/base/base64.h"
 #include "events/base/time.h"
+#include "events/kinds/canonical_quantity.h"
 #include "events/kinds/field_path.h"
 #include "events/kinds/pruned_and_defaulted.h"
 
@@ -273,6 +274,7 @@ Changed rewritten_object(const Schema& schema, const Value& value) {
 }
 
 Changed rewritten(const Schema& schema, const Value& value) {
+  if (schema.format == "quantity") return canonical_quantity(value);
   if (value.is_string()) {
     return schema.format == "byte" ? canonical_base64(value.as_string()) : canonical_time(schema, value);
   }

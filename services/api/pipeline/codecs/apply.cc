@@ -2,6 +2,7 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "events/kinds/canonical_quantity.h"
 #include "events/kinds/whole_numbers.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/codecs/codecs.h"
@@ -86,6 +87,7 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
     Value wanted = context.kind->is_view() ? in_version(kind, patch) : patch;
     if (kind.builtin && kind.schema != nullptr) {
       wanted = without_nothing(*kind.schema, std::move(wanted), proposal.old);
+      wanted = with_canonical_quantities(*kind.schema, std::move(wanted));  // 1 and "1000m" are no conflict
     }
     // Numbers like 3.0 may be stored from before they were refused; the patch must not fail for them.
     const Value live = with_whole_numbers(proposal.old);

@@ -128,6 +128,20 @@ TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
             ErrorCode::kBadRequest);
 }
 
+TEST_F(CodecsTest, ApplyOfTheSameAmountInAnotherNotationIsNoConflict) {
+  const auto apply = [&](const std::string& manager, const std::string& limits) {
+    decoded("PATCH", std::string{kDeployment} + "?fieldManager=" + manager,
+            R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[{"name":"c",)"
+            R"("resources":{"limits":)" +
+                limits + "}}]}}}}",
+            "application/apply-patch+yaml");
+  };
+  apply("me", R"({"cpu":1,"memory":"1024Mi"})");
+  const Value mine = write_->value().propose(missing()).value().object;
+  apply("you", R"({"cpu":"1000m","memory":"1Gi"})");
+  EXPECT_EQ(write_->value().propose(mine).value().object["spec"], mine["spec"]);
+}
+
 TEST_F(CodecsTest, WholeNumbersAreIntegersInPatchesThatAreNoPlainJson) {
   const Value current = json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{}})");
   const auto replicas = [&](const std::string& type) {
