@@ -29,6 +29,8 @@ class Election {
   /// The newest fold version that all living processes support, as they announce it; nullopt: not known yet. On the
   /// executor.
   virtual std::optional<uint32_t> fold_version_of_all() { return std::nullopt; }
+  /// Why it is not known at present who leads; empty: it is known. From any thread.
+  virtual std::string trouble() { return ""; }
   /// Releases all leases, so that another replica takes over at once.
   virtual void resign() = 0;
 };

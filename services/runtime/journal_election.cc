@@ -22,31 +22,67 @@ constexpr size_t kBatch = 256;
 constexpr auto kPause = std::chrono::milliseconds{200};
 // A farewell that takes longer is not worth waiting for: the others notice.
 constexpr auto kFarewell = std::chrono::seconds{1};
+constexpr auto kRepeatComplaint = std::chrono::seconds{60};
+
+/// Of the heartbeat that was published last. The journal may answer after the election's end.
+struct HeartbeatAnswer {
+  std::atomic<bool> awaited{false};
+  std::mutex mutex;
+  std::string failure;  // empty: stored; guarded by mutex
+};
 
 }  // namespace
 
 struct JournalElection::Impl {
   Options options;
 
-  std::mutex mutex;  // guards table, notified and changed
+  std::mutex mutex;  // guards table, notified, changed and heard_at
   LeaseTable table;
   std::map<std::string, bool> notified;
   std::map<std::string, std::function<void(bool)>> changed;
+  Steady::time_point heard_at = Steady::now();  // when a heartbeat of our own was read last
 
   std::atomic<bool> stopping{false};
-  std::shared_ptr<std::atomic<bool>> in_flight = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<HeartbeatAnswer> answer = std::make_shared<HeartbeatAnswer>();
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // read and written on the executor only
   std::unique_ptr<Journal::Tail> tail;
   Offset caught_up_at;
   Offset read_to;
+  std::string complained;  // read and written on the thread only, as is the next
+  Steady::time_point complained_at;
   std::thread thread;
 
   explicit Impl(Options all)
       : options{std::move(all)}, table{options.identity, options.patience, options.fold_version} {}
 
-  void complain(const Error& error) const {
-    log::warn("election.troubled",
-              {log::kv("journal", options.heartbeats->describe()), log::kv("reason", error.message)});
+  /// The same at most once a minute.
+  void complain(const std::string& reason) {
+    const auto now = Steady::now();
+    if (reason == complained && now - complained_at < kRepeatComplaint) return;
+    complained = reason;
+    complained_at = now;
+    log::warn("election.troubled", {log::kv("journal", options.heartbeats->describe()), log::kv("reason", reason)});
+  }
+
+  std::string trouble() {
+    std::string failure;
+    {
+      const std::lock_guard lock{answer->mutex};
+      failure = answer->failure;
+    }
+    const std::lock_guard lock{mutex};
+    const auto silent = std::chrono::floor<std::chrono::milliseconds>(Steady::now() - heard_at);
+    if (silent.count() < options.unheard_after.value) return "";
+    return "this process has read no heartbeat of its own for " +
+           std::to_string(std::chrono::ceil<std::chrono::seconds>(silent).count()) + " s" +
+           (failure.empty() ? "" : ": " + failure);
+  }
+
+  /// So that the log says it, too, once it has lasted as long as for trouble().
+  void complain_if_unheard() {
+    if (trouble().empty()) return;
+    const std::lock_guard lock{answer->mutex};
+    complain(answer->failure.empty() ? "no heartbeat of this process is read" : answer->failure);
   }
 
   /// Opens the tail. False: not now.
@@ -54,20 +90,29 @@ struct JournalElection::Impl {
     const auto head = options.heartbeats->head();
     const auto oldest = options.heartbeats->oldest();
     if (!head || !oldest) {
-      complain(head ? oldest.error() : head.error());
+      complain((head ? oldest.error() : head.error()).message);
       return false;
     }
     caught_up_at = head.value();
     read_to = Offset{std::max(oldest.value().value, head.value().value - kLookBack)};
     auto opened = options.heartbeats->tail(read_to);
     if (!opened) {
-      complain(opened.error());
+      complain(opened.error().message);
       return false;
     }
     const std::lock_guard lock{mutex};
-    tail = std::move(opened).value();
+    tail.swap(opened.value());  // the one before is closed without the lock
     if (stopping) tail->stop();
     return true;
+  }
+
+  /// The log was lost, and another one stands in its place: who leads is decided anew.
+  void forget() {
+    {
+      const std::lock_guard lock{mutex};
+      table.forget();
+    }
+    notify();
   }
 
   Heartbeat next_heartbeat() {
@@ -76,10 +121,14 @@ struct JournalElection::Impl {
   }
 
   void publish(const Heartbeat& next, std::function<void()> then = {}) {
-    in_flight->store(true);
+    answer->awaited = true;
     // An answer of any kind: what counts is whether the heartbeat is read from the log.
-    options.heartbeats->append(to_text(next), [flag = in_flight, then = std::move(then)](const Result<Offset>&) {
-      flag->store(false);
+    options.heartbeats->append(to_text(next), [to = answer, then = std::move(then)](const Result<Offset>& stored) {
+      {
+        const std::lock_guard lock{to->mutex};
+        to->failure = stored ? "" : stored.error().message;
+      }
+      to->awaited = false;
       if (then) then();
     });
   }
@@ -89,10 +138,11 @@ struct JournalElection::Impl {
       read_to = Offset{record.offset.value + 1};
       auto heartbeat = heartbeat_from(record.bytes);
       if (!heartbeat) {
-        complain(heartbeat.error());
+        complain(heartbeat.error().message);
         continue;
       }
       const std::lock_guard lock{mutex};
+      if (heartbeat.value().from == options.identity) heard_at = Steady::now();
       table.fold(record.offset, heartbeat.value());
     }
     notify();
@@ -125,7 +175,7 @@ struct JournalElection::Impl {
   Millis patience_until(Steady::time_point due) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Steady::now());
     if (left.count() > 0) return Millis{left.count()};
-    return Millis{in_flight->load() || read_to < caught_up_at ? kPause.count() : 0};
+    return Millis{answer->awaited || read_to < caught_up_at ? kPause.count() : 0};
   }
 
   void run() {
@@ -135,14 +185,18 @@ struct JournalElection::Impl {
       auto records = tail->next(kBatch, patience_until(due));
       if (stopping) return;
       if (!records) {
-        complain(records.error());
-        // Forgotten while we looked away: the present is all that counts.
-        if (records.error().code == ErrorCode::kGone) connect();
+        complain(records.error().message);
+        const ErrorCode code = records.error().code;
+        if (code == ErrorCode::kCorrupt) forget();
+        // Trimmed while we looked away, or replaced: the present is all that counts.
+        if (code == ErrorCode::kGone || code == ErrorCode::kCorrupt) connect();
+        complain_if_unheard();
         std::this_thread::sleep_for(kPause);
         continue;
       }
       fold(records.value());
-      if (in_flight->load() || read_to < caught_up_at) continue;
+      complain_if_unheard();
+      if (answer->awaited || read_to < caught_up_at) continue;
       const auto now = Steady::now();
       const bool early = now < due;
       if (early && !is_urgent()) continue;
@@ -203,6 +257,8 @@ std::optional<uint32_t> JournalElection::fold_version_of_all() {
   const std::lock_guard lock{impl_->mutex};
   return impl_->table.fold_version_of_all();
 }
+
+std::string JournalElection::trouble() { return impl_->trouble(); }
 
 void JournalElection::resign() {
   if (impl_->stopping.exchange(true)) return;

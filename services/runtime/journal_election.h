@@ -24,7 +24,8 @@ class JournalElection final : public Election {
     Executor* executor = nullptr;
     Millis heartbeat_every{100};
     int patience = 5;
-    uint32_t fold_version = 0;  ///< the newest that this build supports
+    Millis unheard_after{30'000};  ///< without a heartbeat of its own in the log, trouble() says so
+    uint32_t fold_version = 0;     ///< the newest that this build supports
   };
 
   explicit JournalElection(Options options);
@@ -37,6 +38,7 @@ class JournalElection final : public Election {
   std::vector<std::string> candidates(const std::string& role) override;
   std::optional<bool> led(const std::string& service) override;
   std::optional<uint32_t> fold_version_of_all() override;
+  std::string trouble() override;
   void resign() override;
 
  private:

@@ -1,5 +1,6 @@
 #include "services/runtime/journal_election.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,7 @@ class JournalElectionCandidate {
     election->campaign("scheduler", [this](bool leading) {
       const std::lock_guard lock{mutex};
       leads = leading;
+      told.push_back(leading);
       changed.notify_all();
     });
   }
@@ -40,11 +42,17 @@ class JournalElectionCandidate {
     std::unique_lock lock{mutex};
     return changed.wait_for(lock, kPatience, [&] { return leads == leading; });
   }
+  bool comes_to_have_been_told(const std::vector<bool>& all) {
+    std::unique_lock lock{mutex};
+    return changed.wait_for(
+        lock, kPatience, [&] { return told.size() >= all.size() && std::equal(all.begin(), all.end(), told.begin()); });
+  }
 
   ThreadLoop loop;
   std::mutex mutex;
   std::condition_variable changed;
   bool leads = false;
+  std::vector<bool> told;
   std::unique_ptr<JournalElection> election;
 };
 
@@ -96,6 +104,82 @@ TEST(JournalElection, AHeartbeatThatIsNotStoredYetIsWaitedForWithoutTakingThePro
   ASSERT_TRUE(heartbeats->asked.wait_for(lock, kPatience, [&] { return heartbeats->patience.size() >= 4; }));
   EXPECT_EQ(heartbeats->unanswered.size(), 1U);
   for (const int64_t patience : heartbeats->patience) EXPECT_GT(patience, 0);
+}
+
+/// A topic that is deleted and created again: who reads it is told that its records are lost.
+class ReplacedJournal final : public Journal {
+ public:
+  void append(std::string bytes, Appended done) override { now()->append(std::move(bytes), std::move(done)); }
+  Result<std::unique_ptr<Tail>> tail(Offset from) override {
+    auto journal = now();
+    SHIPLOG_TRY(auto inner, journal->tail(from));
+    return std::unique_ptr<Tail>{std::make_unique<LossyTail>(*this, std::move(journal), std::move(inner))};
+  }
+  Result<Offset> head() override { return now()->head(); }
+  Result<Offset> oldest() override { return now()->oldest(); }
+  Result<void> trim(Offset before) override { return now()->trim(before); }
+  std::string describe() const override { return "replaced"; }
+
+  void replace(std::shared_ptr<Journal> by) {
+    const std::lock_guard lock{mutex_};
+    journal_ = std::move(by);
+  }
+
+ private:
+  struct LossyTail final : Tail {
+    LossyTail(ReplacedJournal& all, std::shared_ptr<Journal> read, std::unique_ptr<Tail> one)
+        : owner{all}, journal{std::move(read)}, inner{std::move(one)} {}
+    Result<std::vector<JournalRecord>> next(size_t max_records, Millis timeout) override {
+      if (owner.now() != journal) return Error{ErrorCode::kCorrupt, "the brokers have lost acknowledged entries"};
+      return inner->next(max_records, timeout);
+    }
+    void stop() override { inner->stop(); }
+
+    ReplacedJournal& owner;
+    std::shared_ptr<Journal> journal;
+    std::unique_ptr<Tail> inner;
+  };
+
+  std::shared_ptr<Journal> now() {
+    const std::lock_guard lock{mutex_};
+    return journal_;
+  }
+
+  std::mutex mutex_;
+  std::shared_ptr<Journal> journal_ = make_memory_journal();
+};
+
+TEST(JournalElection, BeginsAnewWhenTheLogOfHeartbeatsWasReplaced) {
+  const auto replaced = std::make_shared<ReplacedJournal>();
+  JournalElectionCandidate first{replaced, "first"};
+  ASSERT_TRUE(first.comes_to(true));
+  const auto fresh = std::shared_ptr<Journal>(make_memory_journal());
+  auto second = std::make_unique<JournalElectionCandidate>(fresh, "second");
+  ASSERT_TRUE(second->comes_to(true));
+  replaced->replace(fresh);
+  EXPECT_TRUE(first.comes_to_have_been_told({true, false}));
+  second.reset();  // without a word
+  EXPECT_TRUE(first.comes_to(true)) << "it takes part in the new log";
+}
+
+TEST(JournalElection, SaysSoWhenItsOwnHeartbeatsAreNotReadForLong) {
+  ThreadLoop loop;
+  const auto frozen = std::make_shared<FrozenJournal>();
+  const auto elect = [&](std::shared_ptr<Journal> heartbeats, Millis unheard_after) {
+    return std::make_unique<JournalElection>(JournalElection::Options{.heartbeats = std::move(heartbeats),
+                                                                      .identity = "first",
+                                                                      .executor = &loop,
+                                                                      .heartbeat_every = Millis{10},
+                                                                      .unheard_after = unheard_after});
+  };
+  const auto unheard = elect(frozen, Millis{1});
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (unheard->trouble().empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  EXPECT_NE(unheard->trouble().find("has read no heartbeat of its own for"), std::string::npos) << unheard->trouble();
+  const auto heard = elect(make_memory_journal(), Millis{3'600'000});
+  EXPECT_EQ(heard->trouble(), "");
 }
 
 TEST(JournalElection, OneLeadsAndAnotherFollowsWhenItGoesSilent) {

@@ -33,6 +33,7 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
   std::vector<SeenLease> seen;   // guarded by mutex
   bool checked = false;          // guarded by mutex
   std::string unled = {};        // guarded by mutex
+  std::string trouble = {};      // guarded by mutex
   bool after_takeovers = false;  // the first two seconds are over; guarded by mutex
 
   void check() {
@@ -50,7 +51,7 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
         now.push_back({lease, *led, options.executor->now(), expected, *led});
       }
     }
-    const bool all = update(std::move(now));
+    const bool all = update(std::move(now), options.election->trouble());
     options.executor->post_after(all ? kCheckEvery : kCheckAtFirstEvery, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->check();
     });
@@ -66,9 +67,10 @@ struct Leaders::Impl : std::enable_shared_from_this<Impl> {
   }
 
   /// False: check again soon.
-  bool update(std::vector<SeenLease> now) {
+  bool update(std::vector<SeenLease> now, std::string not_known) {
     const UtcMillis time = options.executor->now();
     const std::lock_guard lock{mutex};
+    trouble = std::move(not_known);
     std::vector<RoleLeadership> missing;
     for (SeenLease& lease : now) {
       if (const SeenLease* old = before(lease.lease)) {
@@ -130,7 +132,8 @@ std::vector<RoleLeadership> Leaders::now() const {
 
 std::string Leaders::missing() const {
   const std::lock_guard lock{impl_->mutex};
-  return impl_->checked ? impl_->unled : "it is not known yet which roles have a leader";
+  if (!impl_->checked) return "it is not known yet which roles have a leader";
+  return impl_->trouble.empty() ? impl_->unled : "it is not known which roles have a leader: " + impl_->trouble;
 }
 
 }  // namespace shiplog

@@ -21,9 +21,11 @@ class KnownElection final : public Election {
   void withdraw(const std::string&) override {}
   void announce(const std::string&) override {}
   std::vector<std::string> candidates(const std::string&) override { return {}; }
+  std::string trouble() override { return unheard; }
   void resign() override {}
 
   std::set<std::string> leading;
+  std::string unheard;
 
  private:
   std::string identity_ = "api-only";
@@ -49,6 +51,23 @@ TEST(Leaders, ReportWhichRolesAreLedAndSinceWhen) {
   EXPECT_FALSE(leaders.now()[0].led);
   EXPECT_GT(leaders.now()[0].since, start);
   EXPECT_EQ(leaders.now()[1].since, start);
+}
+
+TEST(Leaders, AreNotKnownWhileTheElectionIsInTrouble) {
+  ManualExecutor executor;
+  KnownElection election;
+  election.leading = {"scheduler"};
+  Leaders leaders{{&election, &executor, {"scheduler"}}};
+  leaders.start();
+  executor.run(Millis{2500});
+  EXPECT_EQ(leaders.missing(), "");
+  election.unheard = "this process has read no heartbeat of its own for 31 s";
+  executor.run(Millis{2500});
+  EXPECT_EQ(leaders.missing(),
+            "it is not known which roles have a leader: this process has read no heartbeat of its own for 31 s");
+  election.unheard.clear();
+  executor.run(Millis{2500});
+  EXPECT_EQ(leaders.missing(), "");
 }
 
 TEST(Leaders, ARoleWithNothingToDoIsReportedOnlyWhileItIsLed) {

@@ -73,13 +73,16 @@ void LeaseTable::fold(Offset at, const Heartbeat& heartbeat) {
     std::erase_if(processes_, [](const auto& known) { return known.second.silence > kForgottenAfter; });
   }
   processes_[heartbeat.from] = {heartbeat.fold_version, 0, heartbeat.roles};
+  // An offset that lies behind the heartbeat itself is one of a log that this log has replaced.
   for (const auto& [service, won_at] : heartbeat.holds) {
+    if (won_at >= at.value) continue;
     Lease& lease = leases_[service];
     if (won_at < lease.won_at) continue;  // it has not read of its successor yet
     // A reader that began in the middle of the log learns of the win from the winner.
     lease = {heartbeat.from, won_at, 0};
   }
   for (const auto& [service, read_to] : heartbeat.claims) {
+    if (read_to >= at.value) continue;
     Lease& lease = leases_[service];
     if (read_to >= lease.won_at) lease = {heartbeat.from, at.value, 0};
   }
@@ -93,6 +96,12 @@ void LeaseTable::fold(Offset at, const Heartbeat& heartbeat) {
   for (auto& [service, lease] : leases_) {
     if (lease.holder == heartbeat.from) lease.holder.clear();
   }
+}
+
+void LeaseTable::forget() {
+  leases_.clear();
+  processes_.clear();
+  read_to_ = -1;
 }
 
 Heartbeat LeaseTable::next_heartbeat() const {

@@ -50,6 +50,8 @@ class LeaseTable {
   /// We are a candidate for slots of the role.
   void announce(const std::string& role) { roles_.insert(role); }
   void fold(Offset at, const Heartbeat& heartbeat);
+  /// The log was replaced by another one. What was read of it counts nothing any more; what we want stays.
+  void forget();
 
   /// The heartbeat to publish now.
   Heartbeat next_heartbeat() const;

@@ -184,6 +184,39 @@ TEST_F(Candidates, OneThatReadsOnlyTheEndOfTheLogLearnsTheHolderFromItsHeartbeat
   EXPECT_TRUE(late.next_heartbeat().claims.empty());
 }
 
+TEST_F(Candidates, WhatRefersToALogThatThisOneHasReplacedCountsNothing) {
+  LeaseTable& a = add("a");
+  store(a.next_heartbeat());
+  ASSERT_TRUE(a.leads("scheduler"));
+  Heartbeat holds, claims;
+  holds.from = claims.from = "of another log";
+  holds.holds["scheduler"] = 3866;
+  claims.claims["scheduler"] = 3866;
+  store(holds);
+  store(claims);
+  EXPECT_TRUE(a.leads("scheduler"));
+  store(a.next_heartbeat());
+  EXPECT_TRUE(a.leads("scheduler"));
+}
+
+TEST_F(Candidates, AfterTheLogWasReplacedItsReadersBeginAnewAndKeepWhatTheyWant) {
+  LeaseTable self{"self", kPatience};
+  self.campaign("scheduler");
+  self.fold(Offset{4711}, self.next_heartbeat());
+  ASSERT_TRUE(self.leads("scheduler"));
+  self.forget();
+  EXPECT_FALSE(self.leads("scheduler"));
+  EXPECT_FALSE(self.fold_version_of_all());
+  Heartbeat other;
+  other.from = "other";
+  other.claims["scheduler"] = -1;
+  self.fold(Offset{0}, other);
+  EXPECT_TRUE(self.led("scheduler"));
+  for (int64_t at = 1; at <= kPatience; ++at) self.fold(Offset{at}, self.next_heartbeat());
+  self.fold(Offset{kPatience + 1}, self.next_heartbeat());
+  EXPECT_TRUE(self.leads("scheduler")) << "the other one has fallen silent";
+}
+
 TEST_F(Candidates, AReleasedLeaseIsFreeForTheNextClaim) {
   LeaseTable& a = add("a");
   store(a.next_heartbeat());
