@@ -360,6 +360,13 @@ TEST_F(InsightWhyTest, AKeptCopyWhoseClusterTakesItAgainIsOneThatStays) {  // de
 }
 
 TEST_F(InsightWhyTest, WhatMembersHaveOfADeletedObjectIsReported) {
+  Value work = fleet.state().value_of(kWork);
+  work.edit("metadata")
+      .set("annotations",
+           Value::object({{annotation::kBindingNamespace, "default"}, {annotation::kBindingName, "web-deployment"}}));
+  work.set("spec", must(parse_json(R"({"workload": {"manifests": [{"apiVersion": "apps/v1", "kind": "Deployment",
+      "metadata": {"namespace": "default", "name": "web"}}]}})")));
+  decide("dispatcher", {ObjectUpdated{kWork, std::move(work)}});
   fleet.remove(kBinding);
   fleet.remove(kTemplate);
   for (const ObjectKey& object : {kTemplate, kWork}) {
@@ -397,7 +404,7 @@ TEST_F(InsightWhyTest, DecisionsThatRetentionHasDeletedAreReportedAsSuch) {
   binding.edit("metadata")
       .set("annotations", Value::object({{annotation::kPolicyNamespace, "default"}, {annotation::kPolicyName, "q"}}));
   decide("binder", {ObjectUpdated{kBinding, std::move(binding)}});
-  EXPECT_TRUE(must(ask(kTemplate))["notes"].is_null());
+  EXPECT_EQ(to_json(must(ask(kTemplate))["notes"]).find("--decision-retention"), std::string::npos);
   auto cut = must(fleet.projections().expired({.history = {}, .audit = {}, .decisions = fleet.now()}));
   while (must(fleet.projections().trim_some(cut)).more) {
   }
