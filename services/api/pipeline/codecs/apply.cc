@@ -1,7 +1,9 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "events/base/yaml.h"
+#include "events/kinds/builtin_kinds.h"
 #include "events/kinds/canonical_quantity.h"
 #include "events/kinds/whole_numbers.h"
 #include "services/api/pipeline/admission_input.h"
@@ -53,6 +55,24 @@ Result<Value> read_apply_patch(const RequestContext& context, const std::string&
   return patch;
 }
 
+/// A field that the kind does not have can have no owner. Kubernetes refuses such a patch however fields are validated;
+/// with Strict the check of the whole object reports it.
+Result<void> check_declared(const RequestContext& context, const Value& patch, FieldValidation validation) {
+  const Kind& kind = *context.kind;
+  if (kind.schema == nullptr || validation == FieldValidation::kStrict) return ok();
+  std::vector<std::string> unknown;
+  prune(*kind.schema, patch, &unknown);
+  std::vector<std::string> of_metadata;
+  prune(*object_meta_schema(), patch["metadata"], &of_metadata);
+  for (const std::string& field : of_metadata) unknown.push_back("metadata." + field);
+  if (unknown.empty()) return ok();
+  constexpr size_t kLongest = 512;
+  return Error{ErrorCode::kBadRequest, "failed to create typed patch object (" + context.path.ns + "/" +
+                                           context.path.name + "; " + kind.api_version() + ", Kind=" + kind.kind +
+                                           "): ." + printable(unknown.front(), kLongest) +
+                                           ": field not declared in schema"};
+}
+
 }  // namespace
 
 /// What the patch names is put onto the current object, as far as no other manager owns it (SSA-1 to SSA-12).
@@ -65,6 +85,7 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
   }
   std::vector<std::string> duplicates;
   SHIPLOG_TRY(Value patch, read_apply_patch(context, body, duplicates));
+  SHIPLOG_TRY(check_declared(context, patch, write.parameters.field_validation));
   write.key = context.key();
   write.form = write_form_of(context.path);
   // A client that names a version means that version.

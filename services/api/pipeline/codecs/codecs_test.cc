@@ -128,6 +128,22 @@ TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
             ErrorCode::kBadRequest);
 }
 
+TEST_F(CodecsTest, ApplyOfAFieldThatTheKindDoesNotHaveIsRefused) {  // SSA-2
+  const auto message = [&](const std::string& query, const std::string& fields) {
+    const auto& write =
+        decoded("PATCH", std::string{kMaps} + "/a?fieldManager=me" + query,
+                R"({"apiVersion":"v1","kind":"ConfigMap",)" + fields + "}", "application/apply-patch+yaml");
+    return write ? "" : write.error().error.message;
+  };
+  const std::string begin = "failed to create typed patch object (default/a; v1, Kind=ConfigMap): ";
+  EXPECT_EQ(message("", R"("date":{"k":"1"})"), begin + ".date: field not declared in schema");
+  EXPECT_EQ(message("&fieldValidation=Ignore", R"("metadata":{"name":"a","lables":{}})"),
+            begin + ".metadata.lables: field not declared in schema");
+  EXPECT_EQ(message("&fieldValidation=Strict", R"("date":{"k":"1"})"), "")
+      << "the strict check of the object names all";
+  EXPECT_EQ(message("", R"("metadata":{"name":"a","labels":{"any":"thing"}},"data":{"any":"thing"})"), "");
+}
+
 TEST_F(CodecsTest, ApplyOfTheSameAmountInAnotherNotationIsNoConflict) {
   const auto apply = [&](const std::string& manager, const std::string& limits) {
     decoded("PATCH", std::string{kDeployment} + "?fieldManager=" + manager,
