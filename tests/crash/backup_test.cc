@@ -92,6 +92,13 @@ TEST_F(BackedUpFleet, IsRestoredAsOfARevision) {
   EXPECT_EQ(beyond.code, 1);
   EXPECT_TRUE(beyond.says("does not have revision 1000000")) << beyond;
   EXPECT_FALSE(std::filesystem::exists(fleet_.path("beyond")));
+  EXPECT_FALSE(std::filesystem::exists(fleet_.path("beyond.restoring"))) << "it would have a copy of fleet.key";
+  for (const char* moment : {"--to-time=2001-01-01T00:00:00Z", "--to-revision=0"}) {
+    const Ran empty = restore("backup", "empty", {moment});
+    EXPECT_EQ(empty.code, 1) << moment;
+    EXPECT_TRUE(empty.says("nothing of the backup is as old as that")) << empty;
+    EXPECT_FALSE(std::filesystem::exists(fleet_.path("empty"))) << moment;
+  }
 }
 
 TEST_F(BackedUpFleet, IsNotRestoredFromADamagedBackup) {

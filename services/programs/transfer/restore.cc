@@ -146,6 +146,7 @@ class Staging {
     const Revision first = state.revision();
     if (options_.to_revision && *options_.to_revision < first) return before_the_backup(first);
     Offset end = journal.first;
+    UtcMillis began;
     while (!options_.to_revision || state.revision() < *options_.to_revision) {
       SHIPLOG_TRY(const auto record, reader.next());
       if (!record && options_.to_revision) {
@@ -155,6 +156,7 @@ class Staging {
       }
       if (!record) break;
       SHIPLOG_TRY(const Entry entry, decode(record->bytes));
+      if (end == journal.first) began = entry.time;
       if (options_.to_time && entry.time > *options_.to_time) break;
       end = Offset{record->offset.value + 1};
       if (base == nullptr || record->offset >= journal.snapshot_next) fold(state, entry);
@@ -163,9 +165,16 @@ class Staging {
       if (!options_.to_revision || *options_.to_revision < first) return before_the_backup(first);
       end = journal.snapshot_next;
     }
+    // A wrong year would make an empty fleet.
+    if (base == nullptr && end == journal.first && end < journal.next) return older_than_all(began);
     cut_ = end < journal.next;
     cut_time_ = options_.to_time.value_or(state.time());
     return end;
+  }
+
+  static Error older_than_all(UtcMillis began) {
+    return {ErrorCode::kGone, "nothing of the backup is as old as that" +
+                                  (began == UtcMillis{} ? "" : ": it begins at " + rfc3339_millis(began))};
   }
 
   static Error before_the_backup(Revision first) {
@@ -246,9 +255,12 @@ Result<RestoredFleet> restore_fleet(const RestoreOptions& options) {
     SHIPLOG_TRY(refuse_unless_empty(target));
   }
   Staging staging{options, target + ".restoring"};
-  SHIPLOG_TRY(staging.prepare());
-  RestoredFleet restored{staging.record(), staging.cut(), false};
   std::error_code failed;
+  if (const auto prepared = staging.prepare(); !prepared) {
+    fs::remove_all(staging.folder(), failed);  // it has a copy of fleet.key
+    return prepared.error();
+  }
+  RestoredFleet restored{staging.record(), staging.cut(), false};
   if (options.to_data_dir.empty()) {
     SHIPLOG_TRY(to_kafka(options, staging));
     fs::remove_all(staging.folder(), failed);
