@@ -7,6 +7,7 @@
 
 #include "events/base/json.h"
 #include "events/base/quantity.h"
+#include "events/base/time.h"
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/field_path.h"
@@ -60,6 +61,13 @@ Result<void> settle_identity(const Admission& admission, Value& object) {
     const Value& given = metadata[field];
     if (!given.is_null() && !given.is_string()) {
       return bad_request(cannot_be_handled(kind) + "metadata." + field + " must be a string");
+    }
+  }
+  for (const char* field : {"creationTimestamp", "deletionTimestamp"}) {  // what is given is not stored, but is decoded
+    const Value& given = metadata[field];
+    if (!given.is_null() && !parse_rfc3339(given.as_string())) {
+      return bad_request(cannot_be_handled(kind) + "metadata." + field +
+                         " must be a time such as 2006-01-02T15:04:05Z");
     }
   }
   const std::string version = object["apiVersion"].str();
@@ -338,7 +346,8 @@ Result<void> check_versions(const Admission& admission, const Value& old, const 
     return conflict(subject, "Precondition failed: UID in precondition: " + printable(uid) +
                                  ", UID in object meta: " + std::string{uid_of(old)});
   }
-  if (object["metadata"]["resourceVersion"].is_empty() && needs_version(kind)) {
+  const Value& version = object["metadata"]["resourceVersion"];
+  if ((version.is_empty() || version.as_string() == "0") && needs_version(kind)) {
     return invalid(subject, {{"metadata.resourceVersion", "FieldValueInvalid",
                               "Invalid value: 0: must be specified for an update"}});
   }

@@ -50,6 +50,19 @@ TEST(Admission, ClientsDoNotSetWhatTheServerSets) {  // META-1, META-5, META-6, 
   EXPECT_EQ(to_json(created.value()["status"]), "{}");
 }
 
+TEST(Admission, TimesThatCannotBeReadAreRefusedThoughTheyAreNotStored) {  // META-1, META-8
+  for (const char* field : {"creationTimestamp", "deletionTimestamp"}) {
+    for (const char* time : {R"("yesterday")", R"("")", "5", "{}"}) {
+      const Value object = json(R"({"metadata":{"name":"c",")" + std::string{field} + "\":" + time + "}}");
+      const auto created = create("configmaps", object);
+      ASSERT_FALSE(created.has_value()) << field << time;
+      EXPECT_EQ(created.error().code, ErrorCode::kBadRequest);
+      EXPECT_FALSE(update("configmaps", stored("configmaps", kConfigMap), object).has_value());
+    }
+    EXPECT_TRUE(create("configmaps", json(R"({"metadata":{"name":"c",")" + std::string{field} + R"(":null}})")));
+  }
+}
+
 TEST(Admission, ResourceVersionOfANewObjectIsRefused) {  // META-4
   EXPECT_EQ(message_of(create("configmaps", json(R"({"metadata":{"name":"c","resourceVersion":"5"}})"))),
             "resourceVersion should not be set on objects to be created");
@@ -213,6 +226,8 @@ TEST(Admission, CustomResourcesNameTheVersionTheyReplace) {  // CRU-2
   Value object = old;
   object.edit("metadata").erase("resourceVersion");
   EXPECT_EQ(fields_of(update(kRebalancers, old, object)), "metadata.resourceVersion");
+  object.edit("metadata").set("resourceVersion", "0");
+  EXPECT_EQ(fields_of(update(kRebalancers, old, object)), "metadata.resourceVersion") << "no object has it";
   const Value map = stored("configmaps", kConfigMap);
   Value unconditional = map;
   unconditional.edit("metadata").erase("resourceVersion");
