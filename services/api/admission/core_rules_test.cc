@@ -54,6 +54,19 @@ TEST(CoreAdmission, SecretsTakeText) {  // CRU-10
             ErrorCode::kBadRequest);
 }
 
+TEST(CoreAdmission, AffinityOfAServiceHasATimeout) {  // CRU-10
+  const auto config = [](const std::string& affinity) {
+    const Value made = stored("services", json(R"({"metadata":{"name":"web"},"spec":{"ports":[{"port":80}],)"
+                                               R"("sessionAffinity":)" +
+                                               affinity + "}}"));
+    return to_json(made["spec"]["sessionAffinityConfig"]);
+  };
+  EXPECT_EQ(config(R"("ClientIP")"), R"({"clientIP":{"timeoutSeconds":10800}})");
+  EXPECT_EQ(config(R"("ClientIP","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":5}})"),
+            R"({"clientIP":{"timeoutSeconds":5}})");
+  EXPECT_EQ(config(R"("None","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":5}})"), "null");
+}
+
 TEST(CoreAdmission, Services) {  // CRU-10
   const Value made = stored("services", json(R"({"metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}})"));
   EXPECT_EQ(to_json(made["spec"]),

@@ -89,6 +89,17 @@ void drop_of_old_type(Value& spec, const Value& before) {
   }
 }
 
+/// How long a client stays with its endpoint belongs to the affinity ClientIP alone: three hours by default.
+void fill_affinity(Value& spec) {
+  constexpr int64_t kSeconds = 10800;
+  if (spec["sessionAffinity"].as_string() == "None") {
+    spec.erase("sessionAffinityConfig");
+  } else if (spec["sessionAffinity"].as_string() == "ClientIP" &&
+             spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"].is_null()) {
+    spec.set("sessionAffinityConfig", Value::object({{"clientIP", Value::object({{"timeoutSeconds", kSeconds}})}}));
+  }
+}
+
 void fill_service(Value& object, const Write& write) {
   if (!object["spec"].is_object()) return;
   Value& spec = object.edit("spec");
@@ -104,6 +115,7 @@ void fill_service(Value& object, const Write& write) {
   if (has_type(spec, {"LoadBalancer"}) && spec["allocateLoadBalancerNodePorts"].is_null()) {
     spec.set("allocateLoadBalancerNodePorts", true);
   }
+  fill_affinity(spec);
   if (spec["ports"].size() > 0) {
     for (Value& port : spec.edit("ports").edit_items()) {
       if (port["targetPort"].is_empty()) port.set("targetPort", port["port"]);
