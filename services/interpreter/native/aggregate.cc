@@ -2,10 +2,12 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "events/base/json.h"
 #include "events/state/condition.h"
 #include "events/state/pod_template.h"
 #include "events/state/work.h"
@@ -98,24 +100,35 @@ Value of_stateful_set(const Value& object, const Value& items, Conditions condit
   return status;
 }
 
+/// One address of a load balancer.
+struct IngressPoint {
+  Value value;
+  std::set<std::string> ports = {};  ///< those of `value`, once a second point has the same address
+};
+
+/// Adds the ports that it does not have. A member may report thousands of them.
+void add_ports(IngressPoint& point, const Value& ports) {
+  if (point.ports.empty()) {
+    for (const Value& port : point.value["ports"].items()) point.ports.insert(to_json(port));
+  }
+  for (const Value& port : ports.items()) {
+    if (point.ports.insert(to_json(port)).second) point.value.edit("ports").push_back(port);
+  }
+}
+
 /// The union of ingress points, each once, with its ports merged; nameless ones last.
 Value of_load_balancer(const Value& items) {
-  std::map<std::tuple<bool, std::string, std::string, std::string>, Value> points;
+  std::map<std::tuple<bool, std::string, std::string, std::string>, IngressPoint> points;
   for (const Value& item : items.items()) {
     for (const Value& point : item["status"]["loadBalancer"]["ingress"].items()) {
       const std::string hostname = point["hostname"].str();
-      auto [at, inserted] =
-          points.try_emplace({hostname.empty(), hostname, point["ip"].str(), point["ipMode"].str()}, point);
-      if (inserted) continue;
-      for (const Value& port : point["ports"].items()) {
-        if (std::ranges::find(at->second["ports"].items(), port) == at->second["ports"].items().end()) {
-          at->second.edit("ports").push_back(port);
-        }
-      }
+      auto [at, inserted] = points.try_emplace({hostname.empty(), hostname, point["ip"].str(), point["ipMode"].str()},
+                                               IngressPoint{point});
+      if (!inserted) add_ports(at->second, point["ports"]);
     }
   }
   Value balancer = Value::object();
-  for (const auto& [key, point] : points) balancer.edit("ingress").push_back(point);
+  for (const auto& [key, point] : points) balancer.edit("ingress").push_back(point.value);
   return Value::object({{"loadBalancer", balancer}});
 }
 

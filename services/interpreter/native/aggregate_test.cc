@@ -213,6 +213,23 @@ const std::string kComplete =
     R"({succeeded: 1, startTime: "2026-01-01T02:00:00Z", completionTime: "2026-01-01T03:00:00Z",
     conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]})";
 
+// Compared each with each, the ports that a member reports would take seconds each time.
+TEST(InterpreterAggregate, ThousandsOfPortsTakeNoLonger_T_18) {
+  Value ports = Value::array();
+  for (int64_t port = 1; port <= 12'000; ++port) ports.push_back(Value::object({{"port", port}, {"protocol", "TCP"}}));
+  const auto reported = [](Value some) {
+    const Value point = Value::object({{"ip", "9.9.9.9"}, {"ports", std::move(some)}});
+    return Value::object({{"loadBalancer", Value::object({{"ingress", Value::array({point})}})}});
+  };
+  const Value items =
+      Value::array({Value::object({{"clusterName", "m1"}, {"status", reported(Value::array({ports[0]}))}}),
+                    Value::object({{"clusterName", "m2"}, {"status", reported(ports)}})});
+  const auto united = native::aggregate_status(object_of("v1", "Service", "{}", "{type: LoadBalancer}"), items, kNoon,
+                                               native::Conditions::kNone);
+  ASSERT_TRUE(united) << united.error().message;
+  EXPECT_EQ((*united.value())["loadBalancer"]["ingress"][0]["ports"], ports);
+}
+
 TEST(InterpreterAggregate, JobCompletesWithAll_T_18) {
   const Value job = object_of("batch/v1", "Job", "{uncountedTerminatedPods: {}}");
   const Value done = aggregated(job, {kComplete, R"({succeeded: 2, failed: 1, startTime: "2026-01-01T01:00:00Z",

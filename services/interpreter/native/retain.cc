@@ -1,5 +1,13 @@
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "events/state/object.h"
 #include "services/interpreter/native/native.h"
+
+// A member may report lists of any length: each is walked once, whatever the other list has.
 
 namespace shiplog::interpreter::native {
 namespace {
@@ -8,12 +16,11 @@ void keep(Value& desired, const Value& observed, std::string_view field) {
   if (!observed["spec"][field].is_empty()) desired.edit("spec").set(field, observed["spec"][field]);
 }
 
-const Value& named(const Value& list, std::string_view name) {
-  static const Value kNone;
-  for (const Value& item : list.items()) {
-    if (item["name"].as_string() == name) return item;
-  }
-  return kNone;
+/// The items of a list by name, of several with one name the first. They are those of `list`, which stays as it is.
+std::map<std::string_view, const Value*> by_name(const Value& list) {
+  std::map<std::string_view, const Value*> items;
+  for (const Value& item : list.items()) items.emplace(item["name"].as_string(), &item);
+  return items;
 }
 
 Result<void> retain_deployment(Value& deployment, const Value& observed) {
@@ -32,9 +39,12 @@ void retain_pod(Value& pod, const Value& observed) {
   for (const char* field : {"nodeName", "serviceAccountName", "volumes"}) keep(pod, observed, field);
   for (const char* list : {"containers", "initContainers"}) {
     if (!pod["spec"][list].is_array()) continue;
+    const auto members = by_name(observed["spec"][list]);
     for (Value& container : pod.edit("spec").edit(list).edit_items()) {
-      const Value& member_container = named(observed["spec"][list], container["name"].as_string());
-      if (member_container["volumeMounts"].is_array()) container.set("volumeMounts", member_container["volumeMounts"]);
+      const auto member = members.find(container["name"].as_string());
+      if (member == members.end()) continue;
+      const Value& mounts = (*member->second)["volumeMounts"];
+      if (mounts.is_array()) container.set("volumeMounts", mounts);
     }
   }
 }
@@ -53,21 +63,25 @@ void retain_service(Value& service, const Value& observed) {
   }
   // Not all servers keep allocated node ports if an update omits them.
   if (!service["spec"]["ports"].is_array() || service["spec"]["type"] != observed["spec"]["type"]) return;
+  std::map<std::pair<int64_t, std::string_view>, const Value*> allocated;
+  for (const Value& port : observed["spec"]["ports"].items()) {
+    const Value& node_port = port["nodePort"];
+    if (!node_port.is_empty())
+      allocated.insert_or_assign({port["port"].as_int(), port["name"].as_string()}, &node_port);
+  }
   for (Value& port : service.edit("spec").edit("ports").edit_items()) {
     if (!port["nodePort"].is_empty()) continue;
-    for (const Value& member_port : observed["spec"]["ports"].items()) {
-      if (member_port["port"] == port["port"] && member_port["name"].as_string() == port["name"].as_string() &&
-          !member_port["nodePort"].is_empty()) {
-        port.set("nodePort", member_port["nodePort"]);
-      }
-    }
+    const auto found = allocated.find({port["port"].as_int(), port["name"].as_string()});
+    if (found != allocated.end()) port.set("nodePort", *found->second);
   }
 }
 
 void retain_service_account(Value& account, const Value& observed) {
   for (const char* list : {"secrets", "imagePullSecrets"}) {
+    std::set<std::string> names;
+    for (const Value& secret : account[list].items()) names.insert(secret["name"].str());
     for (const Value& secret : observed[list].items()) {
-      if (named(account[list], secret["name"].as_string()).is_null()) account.edit(list).push_back(secret);
+      if (names.insert(secret["name"].str()).second) account.edit(list).push_back(secret);
     }
   }
 }

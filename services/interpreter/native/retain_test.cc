@@ -62,6 +62,26 @@ TEST(InterpreterRetain, ServiceAccountKeepsOtherSecrets_E_21) {
   EXPECT_EQ(account["imagePullSecrets"], yaml("[{name: p}]"));
 }
 
+// Compared each with each, these lists of a member would take minutes.
+TEST(InterpreterRetain, ListsOfAnyLengthTakeNoLonger_E_21) {
+  constexpr int64_t kMany = 100'000;
+  Value secrets = Value::array();
+  Value ports = Value::array();
+  for (int64_t i = 0; i < kMany; ++i) {
+    secrets.push_back(Value::object({{"name", "s" + std::to_string(i)}}));
+    ports.push_back(Value::object({{"port", i}, {"nodePort", kMany + i}}));
+  }
+  const auto account = native::retain(yaml("{apiVersion: v1, kind: ServiceAccount, secrets: [{name: s7}]}"),
+                                      Value::object({{"secrets", secrets}}));
+  EXPECT_EQ((*account.value())["secrets"].size(), static_cast<size_t>(kMany));
+  Value service = yaml("{apiVersion: v1, kind: Service, spec: {type: NodePort}}");
+  Value observed = service;
+  observed.edit("spec").set("ports", ports);
+  for (Value& port : ports.edit_items()) port.erase("nodePort");
+  service.edit("spec").set("ports", ports);
+  EXPECT_EQ(native::retain(service, observed).value(), observed);
+}
+
 TEST(InterpreterRetain, VolumesStayBound_E_21) {
   EXPECT_EQ(kept("{apiVersion: v1, kind: PersistentVolumeClaim, spec: {a: 1}}", "{spec: {volumeName: v}}")["spec"],
             yaml("{a: 1, volumeName: v}"));
