@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -102,6 +103,10 @@ Result<void> override_strings(Value& object, const Value& overrider, const char*
     return ok();
   }
   const auto op = overrider["operator"].as_string();
+  std::set<std::string_view> removed;  // of `overrider`, and both lists may be long
+  if (op == "remove") {
+    for (const Value& item : overrider["value"].items()) removed.insert(item.as_string());
+  }
   for (Value& container : edit_containers(object)) {
     if (!named(container)) continue;
     const Value& present = container[field];
@@ -113,11 +118,8 @@ Result<void> override_strings(Value& object, const Value& overrider, const char*
     if (op == "add") {
       for (const Value& item : overrider["value"].items()) list.push_back(item);
     } else if (op == "remove") {
-      const auto listed = [&](const Value& item) {
-        const auto values = overrider["value"].items();
-        return std::find(values.begin(), values.end(), item) != values.end();
-      };
-      std::erase_if(list.edit_items(), listed);
+      std::erase_if(list.edit_items(),
+                    [&](const Value& item) { return item.is_string() && removed.contains(item.as_string()); });
     }
     container.set(field, std::move(list));
   }
