@@ -6,7 +6,7 @@
 #include "events/base/check.h"
 #include "events/entry.h"
 #include "events/fold/fold.h"
-#include "services/programs/agent/credentials.h"
+#include "services/http/same_target.h"
 
 namespace shiplog::agent {
 namespace {

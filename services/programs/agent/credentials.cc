@@ -37,12 +37,6 @@ Result<ClientTarget> control_plane_target(const AgentOptions& options) {
   return target_in(options.karmada_kubeconfig, options.karmada_context);
 }
 
-bool same_target(const ClientTarget& a, const ClientTarget& b) {
-  return a.url == b.url && a.ca_pem == b.ca_pem && a.certificate_pem == b.certificate_pem && a.key_pem == b.key_pem &&
-         a.bearer_token == b.bearer_token && a.insecure == b.insecure && a.server_name == b.server_name &&
-         a.proxy_url == b.proxy_url;
-}
-
 Result<ClientTarget> member_target(const AgentOptions& options) {
   if (!options.kubeconfig.empty()) return target_in(options.kubeconfig, options.context);
   const std::string host = environment("KUBERNETES_SERVICE_HOST");

@@ -13,7 +13,4 @@ Result<ClientTarget> control_plane_target(const AgentOptions& options);
 /// kubeconfigs; kNotFound, there is neither.
 Result<ClientTarget> member_target(const AgentOptions& options);
 
-/// The same address, by the same route, with the same credentials.
-bool same_target(const ClientTarget& a, const ClientTarget& b);
-
 }  // namespace shiplog::agent

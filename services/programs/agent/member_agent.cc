@@ -6,6 +6,7 @@
 #include "events/state/answers.h"
 #include "events/state/object.h"
 #include "events/state/work.h"
+#include "services/http/same_target.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/scripts.h"
 #include "services/programs/agent/credentials.h"

@@ -45,8 +45,8 @@ std::string escaped(const std::string& text) {
 struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
   using Then = std::function<void(Result<MemberObjectsPtr>)>;
 
-  Impl(std::shared_ptr<HttpClient> a_client, const Clock& a_clock, Millis for_so_long, bool with_quotas)
-      : client{std::move(a_client)},
+  Impl(MemberClient a_member, const Clock& a_clock, Millis for_so_long, bool with_quotas)
+      : member{std::move(a_member)},
         clock{a_clock},
         fresh_for{for_so_long},
         lists{with_quotas ? kLists.size() : kLists.size() - 1} {}
@@ -57,10 +57,11 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
     request.target =
         std::string{kLists.at(at).path} + "?limit=2000" + (token.empty() ? "" : "&continue=" + escaped(token));
     request.headers = {{"Accept", "application/json"}};
-    client->request(std::move(request), kListTimeout,
-                    [self = shared_from_this(), into, at](Result<HttpResponse> response) {
-                      self->take(into, at, std::move(response));
-                    });
+    const auto used = client;  // the answer may be followed by the next list before this call returns
+    used->request(std::move(request), kListTimeout,
+                  [self = shared_from_this(), into, at](Result<HttpResponse> response) {
+                    self->take(into, at, std::move(response));
+                  });
   }
 
   void take(const std::shared_ptr<MemberObjects>& into, size_t at, Result<HttpResponse> response) {
@@ -89,7 +90,8 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
     for (const Then& then : waited) then(listed);
   }
 
-  const std::shared_ptr<HttpClient> client;
+  MemberClient member;                 // of the caller that starts a list
+  std::shared_ptr<HttpClient> client;  // of the list in progress
   const Clock& clock;
   const Millis fresh_for;
   const size_t lists;
@@ -99,7 +101,7 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
   std::vector<Then> waiting;
 };
 
-MemberView::MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, Millis fresh_for, bool with_quotas)
+MemberView::MemberView(MemberClient client, const Clock& clock, Millis fresh_for, bool with_quotas)
     : impl_{std::make_shared<Impl>(std::move(client), clock, fresh_for, with_quotas)} {}
 
 MemberView::~MemberView() = default;
@@ -114,6 +116,7 @@ void MemberView::with(std::function<void(Result<MemberObjectsPtr>)> then) {
   impl_->waiting.push_back(std::move(then));
   if (impl_->waiting.size() > 1) return;  // the list in progress serves this caller too
   lock.unlock();
+  impl_->client = impl_->member.current();
   impl_->list(std::make_shared<MemberObjects>(), 0, "");
 }
 

@@ -5,8 +5,8 @@
 
 #include "events/base/result.h"
 #include "events/base/time.h"
-#include "services/http/client.h"
 #include "services/programs/estimator/capacity.h"
+#include "services/programs/estimator/member_client.h"
 
 namespace shiplog::estimator {
 
@@ -18,7 +18,7 @@ class MemberView {
  public:
   using MemberObjectsPtr = std::shared_ptr<const MemberObjects>;
 
-  MemberView(std::shared_ptr<HttpClient> client, const Clock& clock, Millis fresh_for, bool with_quotas = false);
+  MemberView(MemberClient client, const Clock& clock, Millis fresh_for, bool with_quotas = false);
   ~MemberView();
 
   /// `then` is called once, on this or on a network thread, and must not block. Error: kUnavailable, the member cannot

@@ -1,7 +1,9 @@
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/system.h"
@@ -9,6 +11,7 @@
 #include "services/http/io_threads.h"
 #include "services/http/kubeconfig.h"
 #include "services/http/private_file.h"
+#include "services/programs/estimator/member_client.h"
 #include "services/programs/estimator/member_view.h"
 #include "services/programs/estimator/server.h"
 #include "services/programs/shiplogd/options.h"
@@ -30,17 +33,26 @@ Result<std::string> contents(const std::string& path) {
   return text.str();
 }
 
-Result<void> run(const EstimatorServerOptions& options) {
-  SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
+Result<ClientTarget> member_target(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const Kubeconfig kubeconfig, read_kubeconfig({options.kubeconfig}));
   SHIPLOG_TRY(KubeconfigContext context, context_of(kubeconfig, options.context));
   if (!options.master.empty()) context.target.url = options.master;
-  HttpClient::Options http;
-  http.user_agent = "shiplogd-estimator/" SHIPLOG_VERSION;
-  SHIPLOG_TRY(std::shared_ptr<HttpClient> client,
-              HttpClient::create(std::make_shared<IoThreads>(1), context.target, http));
+  return context.target;
+}
+
+Result<void> run(const EstimatorServerOptions& options) {
+  SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
   const SystemClock clock;
-  estimator::MemberView member{client, clock, Millis{options.fresh_ms}, options.with_quotas};
+  const auto connect =
+      [io = std::make_shared<IoThreads>(1)](const ClientTarget& target) -> Result<std::shared_ptr<HttpClient>> {
+    HttpClient::Options http;
+    http.user_agent = "shiplogd-estimator/" SHIPLOG_VERSION;
+    SHIPLOG_TRY(std::shared_ptr<HttpClient> client, HttpClient::create(io, target, http));
+    return client;
+  };
+  SHIPLOG_TRY(auto client,
+              estimator::MemberClient::open([&options] { return member_target(options); }, connect, clock));
+  estimator::MemberView member{std::move(client), clock, Millis{options.fresh_ms}, options.with_quotas};
   estimator::EstimatorServer::Options server;
   server.cluster = options.cluster;
   server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +
