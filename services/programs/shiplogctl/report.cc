@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/table.h"
 
 namespace shiplog::ctl {
@@ -141,7 +142,7 @@ std::string comparison_text(const Value& comparison) {
     const auto more = item["count"].as_int() - static_cast<int64_t>(item["versions"].size());
     if (more > 0) text += "  and " + std::to_string(more) + " earlier ones\n";
   }
-  return text;
+  return printable_lines(text, std::string::npos);
 }
 
 namespace {
@@ -239,6 +240,7 @@ std::string event_lines(const Value& entry, const EventFilter& filter, const Ter
     const bool refused = entry["result"].as_string() == "refused";
     if (refused) line += "  REFUSED: " + entry["refusal"]["reason"].str();
     if (entry["result"].as_string() == "duplicate") line += "  (duplicate)";
+    line = printable_lines(line, std::string::npos);
     if (refused && terminal.colour) line = "\033[31m" + line + "\033[0m";
     text += line + "\n";
   }

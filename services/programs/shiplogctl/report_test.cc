@@ -193,6 +193,22 @@ TEST(CtlReport, AuditShowsWhatWasRequestedOfAMember) {
   EXPECT_NE(text.find("accepted: DELETE /api/v1/nodes/n -> 404\n"), std::string::npos) << text;
 }
 
+TEST(CtlReport, WhatUsersWriteDoesNotControlTheTerminal) {
+  const Value object = json(R"({"type":"configmaps","namespace":"a","name":"\u001b[31mx"})");
+  const Value event = Value::object({{"family", "api"}, {"kind", "RequestDenied"}, {"object", object}});
+  const Value entry =
+      Value::object({{"time", "T"}, {"revision", 5}, {"result", "refused"}, {"events", Value::array({event})}});
+  const Value item = Value::object({{"object", object}, {"operation", "created"}});
+  const std::string texts[] = {
+      event_lines(entry, {}), comparison_text(Value::object({{"items", Value::array({item})}})),
+      why_text(Value::object({{"object", object}, {"notes", Value::array({"it is for \"\033]0;t\007\""})}}))};
+  for (const std::string& text : texts) {
+    EXPECT_EQ(text.find_first_of("\033\007"), std::string::npos) << text;
+    EXPECT_NE(text.find("?[31mx"), std::string::npos) << text;
+  }
+  EXPECT_TRUE(event_lines(entry, {}, {.colour = true}).starts_with("\033[31mT"));
+}
+
 TEST(CtlReport, EventLinesAreOfTheRequestedFamily) {
   const Value entry = json(R"({"time": "T", "revision": 5, "user": "u", "service": "binder", "result": "accepted",
     "events": [{"kind": "BindingPut", "family": "scheduling", "summary": "s", "object": {"type": "t", "name": "n"}},

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "services/programs/shiplogctl/printable_lines.h"
 #include "services/programs/shiplogctl/report.h"
 #include "services/programs/shiplogctl/table.h"
 
@@ -185,8 +186,9 @@ std::string why_text(const Value& why) {
             clusters + "\n";
   }
   text += bulleted(why["notes"]);
-  return text + policy_text(why["policy"]) + placement_text(why) + evictions_text(why) + members_text(why["members"]) +
-         interpreters_text(why["interpreters"]);
+  text += policy_text(why["policy"]) + placement_text(why) + evictions_text(why) + members_text(why["members"]) +
+          interpreters_text(why["interpreters"]);
+  return printable_lines(text, std::string::npos);
 }
 
 }  // namespace shiplog::ctl
