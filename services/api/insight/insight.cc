@@ -12,6 +12,7 @@
 #include "projections/audit/audit_query.h"
 #include "projections/audit/outcome_query.h"
 #include "projections/decisions/decision_query.h"
+#include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "projections/store/checkpoint.h"
 #include "services/api/insight/as_of.h"
@@ -176,10 +177,14 @@ Result<Value> history(const InsightRequest& question) {
     SHIPLOG_TRY(const Revision oldest, first_shown(question, view, key, at));
     SHIPLOG_TRY(auto versions, history_of(view, key, limit, order != "oldest", at));
     if (versions.size() == 0) return unknown_object(question, key);
+    const Value& earliest = versions[order == "oldest" ? 0 : versions.size() - 1];
+    const Revision before{static_cast<uint64_t>(earliest["revision"].as_int()) - 1};
+    SHIPLOG_TRY(const auto older, HistoryQuery{view}.versions(key, true, 1, before));
     Value answer = Value::object({{"kind", "History"},
                                   {"object", to_value(key)},
                                   {"revision", view.revision().value},
                                   {"items", std::move(versions)}});
+    if (!older.empty() && older.front().revision >= oldest) answer.set("more", true);
     if (question.reader.everything) return answer;
     answer = tenant_history(answer, oldest, question.reader);
     if (answer["items"].size() == 0) return unknown_object(question, key);

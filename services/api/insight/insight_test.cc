@@ -169,6 +169,8 @@ TEST_F(InsightTest, HistoryHasEveryVersionNewestFirstByDefault) {
   const Value oldest =
       answer("/shiplog/v1/history?type=configmaps&namespace=default&name=settings&order=oldest&limit=2");
   EXPECT_EQ(oldest["items"][0]["who"]["user"].str(), "alice");
+  EXPECT_TRUE(oldest["more"].is_null());
+  EXPECT_TRUE(answer("/shiplog/v1/history?kind=cm&name=settings&limit=1")["more"].as_bool()) << "there are older ones";
   EXPECT_EQ(answer("/shiplog/v1/history?kind=ns&name=default")["items"].size(), 1U) << "no namespace of its own";
 }
 

@@ -172,7 +172,7 @@ Result<void> check_shown(Revision oldest, std::optional<Revision> at) {
 
 Value tenant_history(const Value& answer, Revision oldest, const InsightReader& reader) {
   Value shown = Value::object({{"limited", true}});
-  copy(answer, {"kind", "object", "revision"}, shown);
+  copy(answer, {"kind", "object", "revision", "more"}, shown);
   shown.set("items", shown_versions(answer["items"], answer["object"], oldest, reader));
   return shown;
 }

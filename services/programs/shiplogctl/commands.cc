@@ -169,6 +169,10 @@ Result<void> history(ServerConnection& plane, const HistoryOptions& options, con
   }
   if (more) {
     to.err << "notice: only the newest " << options.limit << " versions are shown; --limit=0 shows all" << std::endl;
+  } else if (answer["more"].as_bool()) {
+    to.err << "notice: the server shows " << answer["items"].size()
+           << " versions at once; --at=" << answer["items"][0]["revision"].as_int() - 1 << " shows older ones"
+           << std::endl;
   }
   return ok();
 }
