@@ -65,8 +65,9 @@ class WhyBuilder {
     }
     if (!claimed() && answer["requiredBy"].is_null()) {
       answer.set("summary",
-                 "no policy has it any more: what members have stays as it is, and changes do not reach them until a "
-                 "policy takes it; if one selects it and cannot have it, the Events of the template say why");
+                 "no policy has it any more: what members have stays as it is, but for evictions, and changes do not "
+                 "reach them until a policy takes it; if one selects it and cannot have it, the Events of the template "
+                 "say why");
     }
     SHIPLOG_TRY(auto rows, decisions_until(binding_key_));
     SHIPLOG_TRY(leave_out_predecessors(rows));

@@ -65,6 +65,14 @@ TEST(Findings, ItNeedsTheSchedulerToHaveSeenThatItIsScaledToZero) {
   EXPECT_EQ(findings(binding(kRequests, "")), "unscheduled: no cluster has been chosen yet\n");
 }
 
+TEST(Findings, WhatIsEvictedWithoutAnotherPlaceWasPlacedBefore) {
+  const Value evicted =
+      binding(R"(,"replicas":3,"gracefulEvictionTasks":[{"fromCluster":"m3"}])" + kRequests, kScheduled);
+  EXPECT_EQ(findings(evicted),
+            "unscheduled: it is being evicted, and no other cluster has been chosen yet\n"
+            "pending: runs there until its replacement is healthy elsewhere\n");
+}
+
 TEST(Findings, ADependencyOfWhatIsOnNoClusterIsNotUnscheduled_B_5) {
   const Value dependency = binding(R"(,"requiredBy":[{"namespace":"default","name":"other-deployment"}])", "");
   EXPECT_EQ(findings(dependency), "");

@@ -23,6 +23,9 @@ WithoutTargets without_targets(const Value& binding) {
   if (scaled_to_zero(binding)) return {true, "scaled to zero", "without replicas it is on no cluster"};
   const Value& scheduled = condition_of(binding, "Scheduled");
   if (scheduled["status"].as_string() == "False") return {false, "unscheduled", scheduled["message"].str()};
+  if (binding["spec"]["gracefulEvictionTasks"].size() > 0) {
+    return {false, "unscheduled", "it is being evicted, and no other cluster has been chosen yet"};
+  }
   std::string other = other_scheduler_text(binding);
   return {false, "unscheduled", other.empty() ? "no cluster has been chosen yet" : std::move(other)};
 }
