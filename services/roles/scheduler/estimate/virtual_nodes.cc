@@ -80,19 +80,51 @@ bool VirtualNodes::place_set(const std::vector<Component>& components) {
   return std::ranges::all_of(components, [&](const Component& component) { return place(component); });
 }
 
+bool VirtualNodes::of_no_use(const Run& run, const std::vector<SetPart>& parts) {
+  return std::ranges::none_of(parts, [&](const SetPart& part) { return fits(run, part.request) > 0; });
+}
+
+/// As long as a whole set fits on the first node, first fit puts all of it there: as many sets as fit are placed at
+/// once, and if nothing more fits on that node then, on the others of its run too. 0: it does not fit.
+int64_t VirtualNodes::fill_first(const std::vector<SetPart>& parts, int64_t most) {
+  if (runs_.empty()) return 0;
+  Run& first = runs_.front();
+  Run left = first;
+  for (const SetPart& part : parts) {
+    if (part.replicas <= 0) continue;
+    if (fits(left, part.request) < part.replicas) return 0;
+    take(left, part.request, part.replicas);
+  }
+  const int64_t pods = first.pods - left.pods;
+  if (pods <= 0) return 0;
+  int64_t on_one = std::min(most, first.pods / pods);
+  for (const auto& [name, free] : first.free) {
+    const int64_t taken = free - left.free.at(name);
+    if (taken > 0) on_one = std::min(on_one, free / taken);
+  }
+  for (auto& [name, free] : left.free) free = first.free.at(name) - on_one * (first.free.at(name) - free);
+  left.pods = first.pods - on_one * pods;
+  left.nodes = 1;
+  const bool used_up = of_no_use(left, parts);
+  const int64_t nodes = used_up ? std::min(first.nodes, most / on_one) : 1;
+  first.nodes -= nodes;
+  if (first.nodes == 0) runs_.erase(runs_.begin());
+  if (!used_up) runs_.insert(runs_.begin(), std::move(left));
+  return nodes * on_one;
+}
+
 int64_t VirtualNodes::sets(const std::vector<Component>& components, int64_t most) {
-  std::vector<std::pair<Amounts, int64_t>> requests;
-  for (const Component& component : components)
-    requests.emplace_back(amounts_of(component.request), component.replicas);
-  const auto of_no_use = [&](const Run& run) {
-    return std::ranges::none_of(requests, [&](const auto& request) { return fits(run, request.first) > 0; });
-  };
+  std::vector<SetPart> parts;
+  for (const Component& component : components) parts.push_back({amounts_of(component.request), component.replicas});
   int64_t placed = 0;
   while (placed < most) {
     // Full nodes are never tried again: else every set would walk over all of them.
-    std::erase_if(runs_, of_no_use);
-    if (!std::ranges::all_of(requests, [&](const auto& request) { return place(request.first, request.second); }))
-      break;
+    std::erase_if(runs_, [&](const Run& run) { return of_no_use(run, parts); });
+    if (const int64_t filled = fill_first(parts, most - placed); filled > 0) {
+      placed += filled;
+      continue;
+    }
+    if (!std::ranges::all_of(parts, [&](const SetPart& part) { return place(part.request, part.replicas); })) break;
     ++placed;
   }
   return placed;

@@ -36,10 +36,16 @@ class VirtualNodes {
     int64_t pods = 0;  // that still fit on each
     Amounts free;
   };
+  struct SetPart {  // of a set: so many pods with this request
+    Amounts request;
+    int64_t replicas = 0;
+  };
   static Amounts amounts_of(const ResourceList& request);
   static int64_t fits(const Run& run, const Amounts& request);
   static void take(Run& run, const Amounts& request, int64_t pods);
   bool place(const Amounts& request, int64_t replicas);
+  static bool of_no_use(const Run& run, const std::vector<SetPart>& parts);
+  int64_t fill_first(const std::vector<SetPart>& parts, int64_t most);
 
   std::vector<Run> runs_;
 };
