@@ -5,8 +5,15 @@
 
 namespace shiplog::api {
 
+namespace {
+
+/// Its names are not in use by another definition (CRD-3).
+bool is_served(const Value& crd) { return condition_of(crd, "Established")["status"].as_string() != "False"; }
+
+}  // namespace
+
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd) {
-  if (condition_of(crd, "Established")["status"].as_string() == "False") {
+  if (!is_served(crd)) {
     return kinds.without(crd["metadata"]["name"].as_string());
   }
   return kinds.with(crd);
@@ -33,6 +40,7 @@ void KindRegistry::on_folded(const State&, const DecodedRecord&, const Folded& f
   for (const Change& change : folded.changes) {
     if (change.object.type != type::kCustomResourceDefinition) continue;
     if (change.removed()) {
+      taken_.erase(change.object.name.str());
       publish(current()->without(change.object.name));
       const std::lock_guard lock{mutex_};
       terminating_.erase(change.object.name.str());
@@ -48,8 +56,16 @@ void KindRegistry::take(const Value& crd) {
     const std::lock_guard lock{mutex_};
     terminating_.insert(name);
   }
+  // The same kinds for as long as the definition means the same: a watch ends when its kind is replaced (W-17), which a
+  // new status or label of the definition must not cause.
+  const auto last = taken_.find(name);
+  const bool served = is_served(crd);
+  if (last != taken_.end() && last->second.served == served && last->second.spec == crd["spec"]) return;
   auto kinds = with_definition(*current(), crd);
-  if (kinds) return publish(std::move(kinds).value());
+  if (kinds) {
+    taken_.insert_or_assign(name, Taken{crd["spec"], served});
+    return publish(std::move(kinds).value());
+  }
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
   log::error("crd.rejected",
              {log::kv("name", crd["metadata"]["name"].as_string()), log::kv("reason", kinds.error().message)});

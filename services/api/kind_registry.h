@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -48,6 +49,12 @@ class KindRegistry final : public Observer {
   void publish(Kinds kinds);
 
   const Kinds compiled_;
+  /// What the kinds of a definition were made from, by its name. Nothing else of it changes them.
+  struct Taken {
+    Value spec;
+    bool served = true;
+  };
+  std::map<std::string, Taken> taken_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Kinds> current_;
   std::set<std::string> terminating_;

@@ -283,5 +283,36 @@ TEST(Watches, W_17_they_outlive_their_namespace_but_not_their_kind) {
   EXPECT_EQ(news_of(*of_kind), (Names{"ADDED p", "DELETED p"}));
 }
 
+TEST(Watches, W_17_they_end_when_the_schema_of_their_kind_changes) {
+  const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const std::string definition = definitions + "/growing.watch.example.com";
+  ASSERT_EQ(api()
+                .post(definitions, yaml("{metadata: {name: growing.watch.example.com}, spec: {group: "
+                                        "watch.example.com, scope: Cluster, names: {plural: growing, kind: Growing}, "
+                                        "versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: "
+                                        "{type: object, properties: {a: {type: string}}}}}]}}"))
+                .status,
+            201);
+  const std::string growing = "/apis/watch.example.com/v1/growing";
+  ASSERT_TRUE(eventually([&] { return api().get(growing).status == 200; }));
+  const auto watch = api().watch(growing + "?watch=1");
+  ASSERT_EQ(api().patch(definition, "merge", json(R"({"metadata":{"labels":{"a":"b"}}})")).status, 200);
+  ASSERT_EQ(api().post(growing, json(R"({"metadata":{"name":"g"},"a":"1"})")).status, 201);
+  ASSERT_TRUE(watch->wait_for(1)) << "a label of the definition changes no schema";
+  EXPECT_FALSE(watch->ended());
+  ASSERT_EQ(api()
+                .patch(definition, "json",
+                       json(R"([{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/b",)"
+                            R"("value":{"type":"string"}}])"))
+                .status,
+            200);
+  ASSERT_TRUE(eventually([&] { return watch->ended(); }));
+  ASSERT_EQ(api().patch(growing + "/g", "merge", json(R"({"b":"2"})")).status, 200);
+  const auto next = api().watch(growing + "?watch=1&resourceVersion=" + version_of(watch->events()[0]["object"]));
+  ASSERT_TRUE(next->wait_for(1));
+  EXPECT_EQ(next->events()[0]["object"]["b"].str(), "2");
+  EXPECT_EQ(api().remove(definition).status, 200);
+}
+
 }  // namespace
 }  // namespace shiplog::e2e
