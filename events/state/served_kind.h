@@ -15,6 +15,7 @@ namespace shiplog {
 struct Served {
   std::string group, version, plural;
   bool namespaced = true;
+  std::string replicas = {};  ///< JSON path, ".spec.replicas"; empty: the kind has no scale subresource
 
   std::string type() const { return group.empty() ? plural : plural + "." + group; }
   /// "/apis/apps/v1/namespaces/default/deployments"; an empty `ns` means all namespaces.
@@ -34,7 +35,8 @@ struct Served {
 /// How "apps/v1", "Deployment" is served: compiled in, or by a CustomResourceDefinition of this state.
 inline std::optional<Served> served_kind(const State& state, std::string_view api_version, std::string_view kind) {
   if (const Kind* known = Kinds::compiled().find_kind(api_version, kind)) {
-    return Served{known->group, known->version, known->plural, known->namespaced};
+    return Served{known->group, known->version, known->plural, known->namespaced,
+                  known->scale ? known->scale->spec_replicas : ""};
   }
   const auto [group, version] = split_api_version(api_version);
   if (group.empty()) return std::nullopt;
@@ -44,7 +46,8 @@ inline std::optional<Served> served_kind(const State& state, std::string_view ap
     for (const Value& entry : spec["versions"].items()) {
       if (entry["name"].as_string() != version || !entry["served"].as_bool()) continue;
       return Served{std::string{group}, std::string{version}, spec["names"]["plural"].str(),
-                    spec["scope"].as_string() == "Namespaced"};
+                    spec["scope"].as_string() == "Namespaced",
+                    entry["subresources"]["scale"]["specReplicasPath"].str()};
     }
   }
   return std::nullopt;

@@ -20,6 +20,7 @@
 #include "services/roles/collector/decide.h"
 #include "services/roles/collector/role.h"
 #include "services/roles/control/role.h"
+#include "services/roles/cron_scaler/role.h"
 #include "services/roles/descheduler/decide.h"
 #include "services/roles/descheduler/role.h"
 #include "services/roles/dispatcher/decide.h"
@@ -36,6 +37,8 @@
 #include "services/roles/rebalancer/decide.h"
 #include "services/roles/rebalancer/role.h"
 #include "services/roles/recorder/recorder.h"
+#include "services/roles/remedy/decide.h"
+#include "services/roles/remedy/role.h"
 #include "services/roles/scaler/decide.h"
 #include "services/roles/scaler/role.h"
 #include "services/roles/scheduler/decide.h"
@@ -116,6 +119,14 @@ const RoleEntry kRoles[] = {
     {"scaler", "",
      "replicas that HorizontalPodAutoscalers of members set; both parts are off unless --controllers names them",
      [](const RoleContext&) { return make_scaler_role(); }, scaler::decide, ""},
+    {"cron-scaler", "", "replicas that CronFederatedHPAs set by the clock",
+     [](const RoleContext& context) {
+       SHIPLOG_CHECK(context.find_time_zone, "the cron-scaler has time zones");
+       return make_cron_scaler_role(context.find_time_zone);
+     },
+     nullptr, "the tz database, which its decisions follow, is outside of the journal"},
+    {"remedy", "", "the actions of the Remedies that match a cluster, in its status",
+     [](const RoleContext&) { return make_remedy_role(); }, remedy::decide, ""},
     {"recorder", "", "Kubernetes Events of what entries of the record report",
      [](const RoleContext& context) { return make_recorder_role(present(context.recorder, "there is a recorder")); },
      nullptr, "it writes to the ephemera, and decides nothing of the journal"},

@@ -15,6 +15,7 @@
 #include "services/roles/apiservice_availability/decide.h"
 #include "services/roles/cluster_monitor/decide.h"
 #include "services/roles/collector/summary_change.h"
+#include "services/roles/cron_scaler/decide.h"
 #include "services/roles/kubernetes_service/decide.h"
 #include "services/roles/service_ip_repair/decide.h"
 
@@ -48,6 +49,7 @@ struct RoleContext {
   apiservice_availability::Observe api_availability = {};  ///< empty: of no APIService anything is observed
   std::function<kubernetes_service::ServerAddress()> server = {};
   service_ip_repair::AllocateAddresses allocate_addresses = {};
+  cron_scaler::FindTimeZone find_time_zone = {};
   bool counts_resources = true;                    ///< of members, into the status of Clusters
   collector::SummaryThresholds summaries = {};     ///< when these counts are reported
   cluster_monitor::Periods monitor_periods = {};   ///< of Pull clusters

@@ -78,8 +78,9 @@ std::string at(const Include& include) {
 }
 
 /// The folders of services/ in layer order: each includes from itself and from those before it.
-const std::vector<std::string> kServices = {"client", "http",      "runtime", "interpreter", "adapters", "feeds",
-                                            "roles",  "rehearsal", "api",     "debugger",    "requests", "programs"};
+const std::vector<std::string> kServices = {"client",   "cron",     "http",    "runtime",   "interpreter",
+                                            "adapters", "feeds",    "roles",   "rehearsal", "api",
+                                            "debugger", "requests", "programs"};
 
 /// "services/http/tls.h" -> 0; nullopt: not below services/.
 std::optional<size_t> service_layer_of(const std::string& path) {

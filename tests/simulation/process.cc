@@ -107,6 +107,7 @@ struct SimulatedProcess::Life final : Observer {
     given.allocate_addresses = [](const ObjectKey&, const Value&) -> Result<Value> {
       return Error{ErrorCode::kUnavailable, "no addresses are simulated"};
     };
+    given.find_time_zone = [](const std::string&) { return std::make_shared<const cron::TimeZone>(); };
     given.hash_every = 100;
     given.user_agent = "simulation";
     return given;

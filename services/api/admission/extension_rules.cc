@@ -6,6 +6,7 @@
 #include "events/base/quantity.h"
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
+#include "services/cron/cron_schedule.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/webhooks.h"
 
@@ -160,30 +161,17 @@ void check_autoscaler(const Value& object, const Write& write, Causes& causes) {
 
 // --- CronFederatedHPA
 
-/// Five fields of what cron's fields are made of, or one of its words.
-bool is_cron_schedule(std::string_view text) {
-  if (text.starts_with("@every ")) return text.size() > 7;
-  for (const char* word : {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) {
-    if (text == word) return true;
-  }
-  size_t fields = 0;
-  bool inside = false;
-  for (const char c : text) {
-    if (c == ' ' || c == '\t') {
-      inside = false;
-      continue;
-    }
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && std::string_view{"0123456789*/,-?"}.find(c) == std::string_view::npos) return false;
-    if (!inside) ++fields;
-    inside = true;
-  }
-  return fields == 5;
-}
-
 void check_cron_rule(const Value& rule, const std::string& field, bool scales_autoscaler, Causes& causes) {
-  if (!is_cron_schedule(rule["schedule"].as_string())) {
-    causes.invalid(field + ".schedule", rule["schedule"], "invalid cron format");
+  const Value& schedule = rule["schedule"];
+  if (const auto parsed = cron::CronSchedule::parse(schedule.as_string()); !parsed) {
+    causes.invalid(field + ".schedule", schedule, "invalid cron format: " + parsed.error().message);
+  } else if (schedule.as_string().find("TZ=") != std::string_view::npos) {
+    causes.invalid(field + ".schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+  }
+  if (const Value& zone = rule["timeZone"]; !zone.is_empty()) {
+    if (const auto problem = cron::time_zone_problem(zone.as_string())) {
+      causes.invalid(field + ".timeZone", zone, *problem);
+    }
   }
   const Value& least = rule["targetMinReplicas"];
   const Value& most = rule["targetMaxReplicas"];

@@ -5,12 +5,12 @@
 
 #include "events/base/quantity.h"
 #include "events/state/policy.h"
-#include "services/api/admission/cron_schedule.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/pod_rules.h"
 #include "services/api/admission/rules.h"
 #include "services/api/admission/view_label.h"
+#include "services/cron/cron_schedule.h"
 
 // Pods and what makes them. Source: CRU-8 to CRU-10.
 
@@ -340,7 +340,9 @@ void check_schedule(const Value& spec, const Value& before, Causes& causes) {
     causes.required("spec.schedule");
   } else if (schedule != before["schedule"]) {
     constexpr std::string_view kZone = "TZ";
-    if (const auto problem = cron_schedule_problem(text)) causes.invalid("spec.schedule", schedule, *problem);
+    if (const auto parsed = cron::CronSchedule::parse(text); !parsed) {
+      causes.invalid("spec.schedule", schedule, parsed.error().message);
+    }
     if (text.find(kZone) != std::string_view::npos &&
         before["schedule"].as_string().find(kZone) == std::string_view::npos) {
       causes.invalid("spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
@@ -348,7 +350,7 @@ void check_schedule(const Value& spec, const Value& before, Causes& causes) {
   }
   const Value& zone = spec["timeZone"];
   if (zone.is_null() || zone == before["timeZone"]) return;
-  if (const auto problem = time_zone_problem(zone.as_string())) causes.invalid("spec.timeZone", zone, *problem);
+  if (const auto problem = cron::time_zone_problem(zone.as_string())) causes.invalid("spec.timeZone", zone, *problem);
 }
 
 void check_cron_job(const Value& object, const Write& write, Causes& causes) {

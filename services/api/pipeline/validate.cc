@@ -68,11 +68,9 @@ std::vector<std::string> idle_part_warnings(const Server& server, const Kind& ki
       {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"federatedhpas.autoscaling.karmada.io", "nothing is scaled"},
-      {"cronfederatedhpas.autoscaling.karmada.io", "nothing is scaled"},
       {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},
       {"multiclusteringresses.networking.karmada.io", "no traffic is routed"},
       {"resourceregistries.search.karmada.io", "nothing is cached for search"},
-      {"remedies.remedy.karmada.io", "no action is taken"},
       {"karmadas.operator.karmada.io", "no control plane is installed"},
       {"serviceexports.multicluster.x-k8s.io", "no service is exported"},
       {"serviceimports.multicluster.x-k8s.io", "no service is imported"}};

@@ -78,15 +78,9 @@ const Words& permanent_controllers() {
 
 /// Those that do not exist here.
 const Words& absent_controllers() {
-  static const Words kNames = {"cronFederatedHorizontalPodAutoscaler",
-                               "endpointSlice",
-                               "endpointsliceCollect",
-                               "endpointsliceDispatch",
-                               "federatedHorizontalPodAutoscaler",
-                               "multiclusterservice",
-                               "remedy",
-                               "serviceExport",
-                               "serviceImport"};
+  static const Words kNames = {
+      "endpointSlice",       "endpointsliceCollect", "endpointsliceDispatch", "federatedHorizontalPodAutoscaler",
+      "multiclusterservice", "serviceExport",        "serviceImport"};
   return kNames;
 }
 

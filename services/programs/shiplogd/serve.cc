@@ -16,6 +16,7 @@
 #include "services/adapters/members/member_clients.h"
 #include "services/adapters/members/member_tunnels.h"
 #include "services/adapters/sandbox/script_resolver.h"
+#include "services/adapters/time_zones/zone_database.h"
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"

@@ -16,6 +16,7 @@
 #include "services/adapters/estimators/operations.h"
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/native/native.h"
+#include "services/roles/recorder/failed_runs.h"
 #include "services/roles/recorder/subjects.h"
 
 namespace shiplog::recorder {
@@ -396,6 +397,7 @@ class EventDraftBuilder {
     if (change.object.type == type::kWork) return on_work(change);
     if (change.object.type == type::kNamespace) return on_space(change);
     if (is_binding(change.object.type)) return on_terminating(change);
+    if (change.object.type == kCronFederatedHpa) return add_failed_runs(change, reports_);
     if (entry_.actor.service == "binder" && !change.created() && !change.removed()) on_preempted(change);
   }
   void on_work(const Change& change) {  // E-3

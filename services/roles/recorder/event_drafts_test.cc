@@ -349,6 +349,24 @@ TEST_F(EventDrafts, WorkDispatchingOnlyWhenItFlips_E_3) {
   EXPECT_EQ(told({StatusUpdated{kWork, work}}), Lines{});
 }
 
+TEST_F(EventDrafts, OfACronFederatedHpaEachFailedRunIsToldOnce_5_9_5) {
+  const ObjectKey key{"cronfederatedhpas.autoscaling.karmada.io", "default", "hours"};
+  history.object(key, R"({"apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA"})");
+  Value object = history.state().value_of(key);
+  object.edit("status").set("executionHistories", json(R"([
+      {"ruleName": "odd", "failedExecutions": [{"message": "unknown time zone Mars/X"}]},
+      {"ruleName": "often", "nextExecutionTime": "2026-01-01T00:00:00Z",
+       "failedExecutions": [{"message": "deployments.apps \"web\" not found"}]}])"));
+  EXPECT_EQ(told({StatusUpdated{key, object}}),
+            (Lines{"CronFederatedHPA/hours Warning cronfederatedhpa-controller StartRuleFailed: rule odd: unknown time "
+                   "zone Mars/X",
+                   "CronFederatedHPA/hours Warning cronfederatedhpa-controller ScaleFailed: rule often: "
+                   "deployments.apps \"web\" not found"}));
+  history.put(key, object);
+  object.edit("status").edit("executionHistories").edit_items()[1].set("nextExecutionTime", "2026-01-02T00:00:00Z");
+  EXPECT_EQ(told({StatusUpdated{key, object}}), Lines{});
+}
+
 TEST_F(EventDrafts, SyncSucceed_E_6) {
   EXPECT_EQ(told({WorkApplied{kWork, 1, "applied"}}),
             (Lines{"Work/web-1 Normal execution-controller SyncSucceed: Sync work(karmada-es-m1/web-1) to cluster(m1) "
