@@ -89,4 +89,9 @@ std::string proxy_of_environment(std::string_view server, const EnvironmentVaria
   return proxy;
 }
 
+ClientTarget through_environment_proxy(ClientTarget target, const EnvironmentVariable& variable) {
+  if (target.proxy_url.empty()) target.proxy_url = proxy_of_environment(target.url, variable);
+  return target;
+}
+
 }  // namespace shiplog

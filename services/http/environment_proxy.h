@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "services/http/client_target.h"
+
 namespace shiplog {
 
 /// A variable of the environment; nullptr: it is not set. std::getenv, or a test's.
@@ -15,5 +17,8 @@ using EnvironmentVariable = std::function<const char*(const char* name)>;
 /// or
 /// "*". The machine itself is never reached through a proxy.
 std::string proxy_of_environment(std::string_view server, const EnvironmentVariable& variable);
+
+/// The target, through that proxy if it names none itself.
+ClientTarget through_environment_proxy(ClientTarget target, const EnvironmentVariable& variable);
 
 }  // namespace shiplog

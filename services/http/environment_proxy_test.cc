@@ -52,5 +52,16 @@ TEST(EnvironmentProxy, HasExceptions) {
   EXPECT_FALSE(direct("https://east", ",,"));
 }
 
+TEST(EnvironmentProxy, IsForTargetsThatNameNone) {
+  const EnvironmentVariable variable = [](const std::string& name) -> const char* {
+    return name == "HTTPS_PROXY" ? "http://p:1" : nullptr;
+  };
+  ClientTarget target;
+  target.url = "https://east:6443";
+  EXPECT_EQ(through_environment_proxy(target, variable).proxy_url, "http://p:1");
+  target.proxy_url = "socks5://own:1080";
+  EXPECT_EQ(through_environment_proxy(target, variable).proxy_url, "socks5://own:1080");
+}
+
 }  // namespace
 }  // namespace shiplog

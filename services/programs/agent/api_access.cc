@@ -47,7 +47,8 @@ void ApiAccess::use(const ClientTarget& target) {
   Value& spec = cluster.edit("spec");
   spec.set("apiEndpoint", target.url);
   spec.set("insecureSkipTLSVerification", target.insecure);
-  if (!target.proxy_url.empty()) spec.set("proxyURL", target.proxy_url);
+  const std::string proxy = through_environment_proxy(target, options_.environment).proxy_url;
+  if (!proxy.empty()) spec.set("proxyURL", proxy);
   spec.set("secretRef", Value::object({{"namespace", kCredentials}, {"name", options_.name}}));
   const ObjectKey ns{type::kNamespace, "", kCredentials};
   Entry entry;

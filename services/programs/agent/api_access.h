@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "services/adapters/members/https_members.h"
 #include "services/adapters/members/members.h"
 #include "services/http/client_target.h"
+#include "services/http/environment_proxy.h"
 #include "services/http/io_threads.h"
 #include "services/runtime/executor.h"
 
@@ -24,6 +26,7 @@ class ApiAccess {
     Random* random = nullptr;
     std::shared_ptr<IoThreads> io;
     std::string user_agent;
+    EnvironmentVariable environment = std::getenv;  ///< may name a proxy, as for kubectl
   };
   explicit ApiAccess(Options options);
 

@@ -10,6 +10,7 @@
 #include "services/runtime/thread_loop.h"
 #include "tests/support/http_peers.h"
 #include "tests/support/http_server.h"
+#include "tests/support/test_proxy.h"
 
 namespace shiplog::agent {
 namespace {
@@ -50,6 +51,41 @@ TEST(ApiAccess, TheServersCertificateMayBeForAnotherNameThanItsAddress) {
   EXPECT_EQ(status_for(""), 0) << "the certificate is not for the address";
   EXPECT_EQ(status_for("kube.example"), 200);
   EXPECT_EQ(status_for("other.example"), 0);
+  loop.call([&] { access.reset(); });
+  loop.stop();
+  server->stop(Millis{1000});
+}
+
+// What is behind a firewall often reaches nothing without it.
+TEST(ApiAccess, TheProxyOfTheEnvironmentIsUsedAsByKubectl) {
+  const auto server = testing::serve([](const HttpRequest&, const testing::Writer& writer) {
+    writer->send({200, {{"Content-Type", "application/json"}}, "{}"});
+  });
+  const testing::TestProxy proxy{{}};
+  const std::string proxy_url = proxy.url();
+  ThreadLoop loop;
+  SystemRandom random;
+  auto access = std::make_unique<ApiAccess>(
+      ApiAccess::Options{.name = "m1",
+                         .executor = &loop,
+                         .random = &random,
+                         .io = std::make_shared<IoThreads>(1),
+                         .user_agent = "test",
+                         .environment = [&proxy_url](const std::string& name) -> const char* {
+                           return name == "HTTP_PROXY" ? proxy_url.c_str() : nullptr;
+                         }});
+  ClientTarget target;
+  target.url = "http://plane.test:" + std::to_string(server->bound_port());  // only the proxy knows this name
+  Awaited<int> answered;
+  loop.call([&] {
+    access->use(target);
+    access->server().request(
+        "m1", {.method = "GET", .path = "/x", .body = {}},
+        [&](const Result<MemberResponse>& response) { answered.set(response ? response.value().status : 0); });
+  });
+  EXPECT_EQ(answered.get().value_or(-1), 200);
+  EXPECT_EQ(proxy.requests().size(), 1U);
+  EXPECT_EQ(access->target().proxy_url, "") << "it is not stored with the credentials";
   loop.call([&] { access.reset(); });
   loop.stop();
   server->stop(Millis{1000});

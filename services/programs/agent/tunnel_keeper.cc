@@ -46,7 +46,7 @@ void TunnelKeeper::use(const ClientTarget& control_plane, const std::string& mem
   const auto target = tunnel_target(member_url);
   HttpClient::Options http;
   http.user_agent = options_.user_agent;
-  auto client = HttpClient::create(options_.io, control_plane, http);
+  auto client = HttpClient::create(options_.io, through_environment_proxy(control_plane, options_.environment), http);
   if (!target || !client) {
     client_.reset();
     return failed(target ? client.error() : target.error());

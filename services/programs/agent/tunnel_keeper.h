@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "events/base/error.h"
 #include "events/base/random.h"
 #include "services/http/client.h"
+#include "services/http/environment_proxy.h"
 #include "services/http/tunnel.h"
 #include "services/runtime/executor.h"
 
@@ -24,6 +26,7 @@ class TunnelKeeper {
     Random* random = nullptr;
     std::shared_ptr<IoThreads> io;
     std::string user_agent;
+    EnvironmentVariable environment = std::getenv;  ///< may name a proxy, as for kubectl
     size_t waiting = 4;
     Millis spread_every{30'000};
     /// Called when one cannot be opened, and with nullptr when one is.

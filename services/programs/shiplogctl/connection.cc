@@ -121,9 +121,7 @@ Result<ServerConnection> ServerConnection::open(std::string what, const ClientTa
   HttpClient::Options options;
   options.user_agent = "shiplogctl";
   options.max_connections = 64;  // requests to members that do not answer must not delay the others
-  ClientTarget reached = target;
-  if (reached.proxy_url.empty()) reached.proxy_url = proxy_of_environment(target.url, std::getenv);
-  auto client = HttpClient::create(impl->io, reached, options);
+  auto client = HttpClient::create(impl->io, through_environment_proxy(target, std::getenv), options);
   if (!client) return client.error().context("cannot connect to " + what);
   impl->client = std::move(client).value();
   return ServerConnection{std::move(what), target, std::move(as), std::move(impl)};

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -8,6 +9,7 @@
 
 #include "events/base/system.h"
 #include "services/http/client.h"
+#include "services/http/environment_proxy.h"
 #include "services/http/io_threads.h"
 #include "services/http/kubeconfig.h"
 #include "services/http/private_file.h"
@@ -47,7 +49,8 @@ Result<void> run(const EstimatorServerOptions& options) {
       [io = std::make_shared<IoThreads>(1)](const ClientTarget& target) -> Result<std::shared_ptr<HttpClient>> {
     HttpClient::Options http;
     http.user_agent = "shiplogd-estimator/" SHIPLOG_VERSION;
-    SHIPLOG_TRY(std::shared_ptr<HttpClient> client, HttpClient::create(io, target, http));
+    SHIPLOG_TRY(std::shared_ptr<HttpClient> client,
+                HttpClient::create(io, through_environment_proxy(target, std::getenv), http));
     return client;
   };
   SHIPLOG_TRY(auto client,
