@@ -9,7 +9,6 @@
 #include "events/dispatch.h"
 #include "events/slots.h"
 #include "events/state/binding.h"
-#include "events/state/claim.h"
 #include "events/state/condition.h"
 #include "events/state/eviction.h"
 #include "events/state/failover_record.h"
@@ -27,9 +26,9 @@
 #include "services/api/insight/left_works.h"
 #include "services/api/insight/other_policies.h"
 #include "services/api/insight/placement_inputs.h"
-#include "services/api/insight/policy_objections.h"
 #include "services/api/insight/render.h"
 #include "services/api/insight/targets_changed.h"
+#include "services/api/insight/unclaimed.h"
 #include "services/api/insight/unexplained.h"
 
 namespace shiplog::api {
@@ -191,34 +190,12 @@ class WhyBuilder {
 
   Result<void> without_binding(Value& answer) const {
     if (left_.empty()) {
-      SHIPLOG_TRY(std::string summary, without_binding_or_work());
+      SHIPLOG_TRY(std::string summary, unclaimed_because(view_, question_.at, template_, template_value_));
       answer.set("summary", std::move(summary));
       return ok();
     }
     answer.set("summary", "it has no binding any more: it is taken from the members that have a Work for it still");
     return members_of(Value{}, left_work_, left_, {}, answer);
-  }
-
-  /// The explanation for a template that is in no member.
-  Result<std::string> without_binding_or_work() const {
-    const auto claim = claim_of(template_value_);
-    const std::string holder = !claim ? ""
-                               : claim->policy.ns.empty()
-                                   ? "ClusterPropagationPolicy " + claim->policy.name
-                                   : "PropagationPolicy " + claim->policy.ns + "/" + claim->policy.name;
-    if (!holder.empty()) {
-      return holder +
-             " has it, but has not been applied to it: with spec.activationPreference Lazy that waits for the next "
-             "change of the template; it is in no member";
-    }
-    SHIPLOG_TRY(const auto objections, policy_objections(view_, question_.at, template_, template_value_));
-    if (!objections.empty()) {
-      std::string all = "no policy has it, and it is in no member";
-      for (const std::string& objection : objections) all += "; " + objection;
-      return all;
-    }
-    return "no policy has it: it has no binding, and is in no member; if a policy selects it and cannot have it, its "
-           "Events say why";
   }
 
   /// By a policy, or by another owner of the binding.

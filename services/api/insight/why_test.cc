@@ -180,6 +180,19 @@ TEST_F(InsightWhyTest, WithoutAPolicyItIsReportedAndAMissingObjectIsNotFound) {
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(InsightWhyTest, WhatNoPolicyReachesIsReportedWithTheReason_D_4) {
+  fleet.create({type::kNamespace, "", "kube-system"});
+  const ObjectKey map = config_map("kube-system", "skipped");
+  fleet.create(map);
+  EXPECT_EQ(
+      must(ask(map))["summary"].str(),
+      "policies do not reach it, and it is in no member: --skipped-propagating-namespaces leaves its namespace out");
+  const ObjectKey policy{type::kPropagationPolicy, "default", "p"};
+  fleet.create(policy);
+  EXPECT_EQ(must(ask(policy))["summary"].str(),
+            "policies do not reach it, and it is in no member: objects of its kind are for the control plane alone");
+}
+
 TEST_F(InsightWhyTest, AnUnreachableMemberHasAPendingGeneration) {
   EXPECT_EQ(now_of(must(ask(kTemplate))).find("generation 1 of the Work is applied"), 0U)
       << now_of(must(ask(kTemplate)));

@@ -52,13 +52,21 @@ bool propagates(std::string_view type) {
   return std::find(kExcludedGroups.begin(), kExcludedGroups.end(), type.substr(dot + 1)) == kExcludedGroups.end();
 }
 
-bool propagates(const FleetOptions& options, const ObjectKey& key, const Value& object) {
-  if (!propagates(key.type)) return false;
+std::string_view not_propagated_because(const FleetOptions& options, const ObjectKey& key, const Value& object) {
+  if (!propagates(key.type)) return "objects of its kind are for the control plane alone";
   // The execution namespaces are the fleet's own, as what lies in them.
-  if (reserved(key.type == type::kNamespace ? key.name : key.ns)) return false;
-  if (skips_namespace(options, key.ns)) return false;
-  if (key == kApiServersOwn) return false;
-  return !selects_api(options.skipped_apis, object["apiVersion"].as_string(), object["kind"].as_string());
+  if (reserved(key.type == type::kNamespace ? key.name : key.ns))
+    return "its namespace is reserved for the control plane";
+  if (skips_namespace(options, key.ns)) return "--skipped-propagating-namespaces leaves its namespace out";
+  if (key == kApiServersOwn) return "it is for the servers of APIServices";
+  if (selects_api(options.skipped_apis, object["apiVersion"].as_string(), object["kind"].as_string())) {
+    return "--skipped-propagating-apis leaves its kind out";
+  }
+  return "";
+}
+
+bool propagates(const FleetOptions& options, const ObjectKey& key, const Value& object) {
+  return not_propagated_because(options, key, object).empty();
 }
 
 std::vector<ObjectKey> selected_by(const State& state, const Policy& policy) {
