@@ -13,7 +13,7 @@ fuzz=(clang-16 libclang-rt-16-dev)
 stack=(haproxy prometheus python3-yaml openssl)
 # Guides use the first two, completion is tested in the shells, pyarrow lives in a virtual environment, and pull members in
 # network namespaces.
-test=(sqlite3 openssl zsh fish python3-venv iproute2 nftables valgrind)
+test=(sqlite3 openssl zsh fish python3-venv iproute2 nftables valgrind tzdata)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
