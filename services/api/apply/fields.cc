@@ -248,15 +248,15 @@ Value merge(const Value& live, const Value& wanted, const Schema* schema) {
   return Value::array(std::move(result));
 }
 
-enum class Part { kField, kElement };
+enum class FieldPart { kField, kElement };
 
 /// nullopt: nothing is left of it.
 /// Elements of lists and of maps stay only for a manager that owns them as a whole: who edited one field of an element
 /// does not hold it when its applier drops it. Fields stay for anything below them.
 std::optional<Value> reduced(const Value& value, const FieldSet& fields, const FieldSet* kept, const Schema* schema,
-                             Part part) {
+                             FieldPart part) {
   const bool whole = kept != nullptr && kept->owned;
-  const bool holds = part == Part::kElement ? whole : kept != nullptr && !kept->empty();
+  const bool holds = part == FieldPart::kElement ? whole : kept != nullptr && !kept->empty();
   if (fields.owned && !holds) return std::nullopt;
   const FieldShape shape = shape_of(value, schema);
   if (shape == FieldShape::kLeaf || fields.children.empty()) return value;
@@ -269,7 +269,7 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
       if (gone == nullptr) {
         members.push_back(member);
       } else if (auto left = reduced(member.value, *gone, kept_below(step), below(schema, member.key()),
-                                     is_field(schema, member.key()) ? Part::kField : Part::kElement)) {
+                                     is_field(schema, member.key()) ? FieldPart::kField : FieldPart::kElement)) {
         members.push_back({member.key_text, *std::move(left)});
       }
     }
@@ -282,7 +282,7 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
     const FieldSet* gone = step ? fields.find(*step) : nullptr;
     if (gone == nullptr) {
       list.push_back(element);
-    } else if (auto left = reduced(element, *gone, kept_below(*step), items_of(schema), Part::kElement)) {
+    } else if (auto left = reduced(element, *gone, kept_below(*step), items_of(schema), FieldPart::kElement)) {
       // An item that stays for another manager keeps its key.
       for (const std::string& key : schema->list_keys) {
         if (const Value* given = element.find(key)) left->set(key, *given);
@@ -309,7 +309,7 @@ Value merge_fields(const Value& live, const Value& wanted, const Schema& schema)
 }
 
 Value without_fields(const Value& value, const FieldSet& fields, const FieldSet& kept, const Schema& schema) {
-  return reduced(value, fields, &kept, &schema, Part::kField).value_or(Value::object());
+  return reduced(value, fields, &kept, &schema, FieldPart::kField).value_or(Value::object());
 }
 
 }  // namespace shiplog::api
