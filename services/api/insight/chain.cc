@@ -152,9 +152,10 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
     chain.push_back(std::move(*before));
     SHIPLOG_TRY(follow(view, chain.back(), story));
   }
-  // Of a deletion that follows from another, earlier requests about the object are no cause.
+  // Of a deletion that follows from another, and of what was found when a cluster was probed, earlier requests about
+  // the object are no cause.
   const bool cascades = std::ranges::any_of(chain, follows_from_a_deletion);
-  if (!is_request(chain.front()) && !cascades) {
+  if (!is_request(chain.front()) && !is_probe(chain.front()) && !cascades) {
     SHIPLOG_TRY(add_beside(view, key, story, chain));
   }
   std::ranges::sort(chain, {}, &AuditRow::offset);

@@ -164,6 +164,20 @@ TEST_F(InsightChainTest, HistoryComparesTheOldestOfAPageWithTheOneBefore) {
   EXPECT_EQ(newest[0]["changes"].size(), 1U);
 }
 
+TEST_F(InsightChainTest, WhatAProbeOfAClusterFindsFollowsFromNoRequest) {
+  const ObjectKey cluster{type::kCluster, "", "m1"};
+  Entry join;
+  join.actor = {"alice", {}, "api", "10.0.0.1", "kubectl"};
+  join.request = {"create", "/apis/cluster.karmada.io/v1alpha1/clusters"};
+  join.events = {ObjectCreated{cluster, object_value(cluster)}};
+  fleet.write(join);
+  decide("collector", {ClusterObserved{cluster, Value::object({{"kubernetesVersion", "v1.32.0"}})}});
+  Reader reader = fleet.reader();
+  const View view = must(reader.view());
+  EXPECT_EQ(kinds_of(must(chain_of(view, cluster))), std::vector<std::string>{"ClusterObserved"});
+  EXPECT_EQ(must(history_of(view, cluster, 1, true))[0]["why"]["causes"].size(), 0U);
+}
+
 TEST_F(InsightChainTest, HistoryKeepsSecretsToItself) {
   const ObjectKey secret{type::kSecret, "default", "s"};
   fleet.create(secret, "old");
