@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -48,41 +49,36 @@ struct JournalElection::Impl {
   std::unique_ptr<Journal::Tail> tail;
   Offset caught_up_at;
   Offset read_to;
-  std::string complained;  // read and written on the thread only, as is the next
-  Steady::time_point complained_at;
+  std::map<std::string_view, Steady::time_point> complained;  // about what, and when; on the thread only
   std::thread thread;
 
   explicit Impl(Options all)
       : options{std::move(all)}, table{options.identity, options.patience, options.fold_version} {}
 
-  /// The same at most once a minute.
-  void complain(const std::string& reason) {
+  /// About the same at most once a minute.
+  void complain(std::string_view about, const std::string& reason) {
     const auto now = Steady::now();
-    if (reason == complained && now - complained_at < kRepeatComplaint) return;
-    complained = reason;
-    complained_at = now;
+    const auto [last, first] = complained.try_emplace(about, now);
+    if (!first && now - last->second < kRepeatComplaint) return;
+    last->second = now;
     log::warn("election.troubled", {log::kv("journal", options.heartbeats->describe()), log::kv("reason", reason)});
   }
 
+  /// Without the reason, which names brokers: everyone may ask for the health of a process.
   std::string trouble() {
-    std::string failure;
-    {
-      const std::lock_guard lock{answer->mutex};
-      failure = answer->failure;
-    }
     const std::lock_guard lock{mutex};
     const auto silent = std::chrono::floor<std::chrono::milliseconds>(Steady::now() - heard_at);
     if (silent.count() < options.unheard_after.value) return "";
     return "this process has read no heartbeat of its own for " +
-           std::to_string(std::chrono::ceil<std::chrono::seconds>(silent).count()) + " s" +
-           (failure.empty() ? "" : ": " + failure);
+           std::to_string(std::chrono::ceil<std::chrono::seconds>(silent).count()) +
+           " s; the log has the reason (election.troubled)";
   }
 
   /// So that the log says it, too, once it has lasted as long as for trouble().
   void complain_if_unheard() {
     if (trouble().empty()) return;
     const std::lock_guard lock{answer->mutex};
-    complain(answer->failure.empty() ? "no heartbeat of this process is read" : answer->failure);
+    complain("unheard", answer->failure.empty() ? "no heartbeat of this process is read" : answer->failure);
   }
 
   /// Opens the tail. False: not now.
@@ -90,14 +86,14 @@ struct JournalElection::Impl {
     const auto head = options.heartbeats->head();
     const auto oldest = options.heartbeats->oldest();
     if (!head || !oldest) {
-      complain((head ? oldest.error() : head.error()).message);
+      complain("opening", (head ? oldest.error() : head.error()).message);
       return false;
     }
     caught_up_at = head.value();
     read_to = Offset{std::max(oldest.value().value, head.value().value - kLookBack)};
     auto opened = options.heartbeats->tail(read_to);
     if (!opened) {
-      complain(opened.error().message);
+      complain("opening", opened.error().message);
       return false;
     }
     const std::lock_guard lock{mutex};
@@ -138,7 +134,7 @@ struct JournalElection::Impl {
       read_to = Offset{record.offset.value + 1};
       auto heartbeat = heartbeat_from(record.bytes);
       if (!heartbeat) {
-        complain(heartbeat.error().message);
+        complain("record", heartbeat.error().message);
         continue;
       }
       const std::lock_guard lock{mutex};
@@ -185,8 +181,8 @@ struct JournalElection::Impl {
       auto records = tail->next(kBatch, patience_until(due));
       if (stopping) return;
       if (!records) {
-        complain(records.error().message);
         const ErrorCode code = records.error().code;
+        complain(code == ErrorCode::kCorrupt ? "loss" : "reading", records.error().message);
         if (code == ErrorCode::kCorrupt) forget();
         // Trimmed while we looked away, or replaced: the present is all that counts.
         if (code == ErrorCode::kGone || code == ErrorCode::kCorrupt) connect();

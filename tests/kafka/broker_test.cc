@@ -170,6 +170,7 @@ class ForgetfulBroker : public ::testing::Test {
     append({"three"});
     journal_ = must(open_kafka_journal(options_));
     tail_ = must(journal_->tail({}));
+    ASSERT_EQ(must(journal_->head()), Offset{3});
     for (size_t count = 0; count < 3;) count += must(tail_->next(10, Millis{60'000})).size();
     cluster_.kill(0);
     whole_log_ = e2e::read_file(cluster_.segment(options_.topic));
@@ -240,6 +241,12 @@ TEST_F(ImpatientTail, EndsWhenTheRecordsStayLost) {
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("the brokers have lost acknowledged entries"), std::string::npos)
       << read.error().message;
+  // The next one does not wait for them.
+  tail_ = must(journal_->tail({}));
+  for (size_t count = 0; count < 2;) count += must(tail_->next(10, Millis{60'000})).size();
+  const auto end = tail_->next(10, Millis{0});
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_TRUE(end.value().empty());
 }
 
 TEST(KafkaBroker, KilledUnderLoadAndStartedAgainLosesNothing) {

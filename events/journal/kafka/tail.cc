@@ -23,7 +23,8 @@ using Message = std::unique_ptr<rd_kafka_message_t, void (*)(rd_kafka_message_t*
 constexpr std::chrono::seconds kFetchPatience{10};
 // A read may return nothing for this long before it checks whether the broker is still reachable.
 constexpr std::chrono::milliseconds kIdle{900};
-constexpr Millis kAskTimeout{500};
+// A broker answers the requests of a connection in turn, and keeps a fetch of an idle topic for 500 ms.
+constexpr Millis kAskTimeout{2'000};
 
 int ms_until(Steady::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now()).count();
@@ -121,11 +122,7 @@ Result<void> KafkaTail::take(const rd_kafka_message_s& message, std::vector<Jour
       // Compaction may have removed the last record of a table.
       const bool same = options_.keyed || (message.offset == last_->offset && siphash128(bytes) == last_->hash);
       if (!same) {
-        failed_ =
-            Error{ErrorCode::kCorrupt, client_->name() + ": the record at offset " + std::to_string(last_->offset) +
-                                           " is not the one that was read there: the brokers have lost "
-                                           "acknowledged entries"};
-        return *failed_;
+        return lost("the record at offset " + std::to_string(last_->offset) + " is not the one that was read there: ");
       }
       checking_ = false;
       shorter_since_.reset();
@@ -170,11 +167,17 @@ Result<void> KafkaTail::explain_missing_offset() {
       check_from(bounds);
       return client_->unavailable(found + "a broker was cut off and does not know it yet, or entries are lost");
     }
-    failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": " + found + "the brokers have lost acknowledged entries"};
-    return *failed_;
+    return lost(found);
   }
   check_from(bounds);
   return ok();
+}
+
+Error KafkaTail::lost(const std::string& found) {
+  // What was stored is not any more: the next tail of this journal must not wait for it.
+  stored_->store(0);
+  failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": " + found + "the brokers have lost acknowledged entries"};
+  return *failed_;
 }
 
 void KafkaTail::check_from(const PartitionBounds& bounds) {

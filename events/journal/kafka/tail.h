@@ -37,6 +37,8 @@ class KafkaTail final : public Journal::Tail {
   /// Processes one message of the library. Permanent errors are kept in failed_.
   Result<void> take(const rd_kafka_message_s& message, std::vector<JournalRecord>& records);
   Result<void> explain_missing_offset();
+  /// Of acknowledged records: this tail is of no use any more.
+  Error lost(const std::string& found);
   /// Reads the last record again, and compares it, before the next one is returned.
   void check_from(const PartitionBounds& bounds);
 
