@@ -305,6 +305,7 @@ Result<Value> effects(const InsightRequest& question) {
   if (const std::string within = question.text("within"); !within.empty()) {
     const auto duration = parse_duration(within);
     if (!duration) return duration.error().context("within");
+    if (duration.value().value < 0) return Error{ErrorCode::kBadRequest, "within: \"" + within + "\" is negative"};
     asked.within = duration.value();
   }
   if (!question.reader.everything) asked.may_read = question.reader.may_get;

@@ -214,6 +214,7 @@ TEST_F(InsightTest, MistakesGetAStatusThatStatesTheCause) {
            {"revision?at=-1h", 400, "is neither"},
            {"revision?at=99999999999999999999999", 400, "is newer"},
            {"events?family=ships", 400, "ships"},
+           {"effects?of=2&within=-5s", 400, "negative"},
            {"nothing", 404, "/shiplog/v1/nothing"}}) {
     const auto writer = ask("/shiplog/v1/" + target);
     EXPECT_TRUE(handled_);
