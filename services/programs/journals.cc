@@ -8,6 +8,7 @@
 
 #include "events/codec/outline.h"
 #include "events/journal/embedded/sqlite_journal.h"
+#include "services/programs/repeated_lines.h"
 #include "services/runtime/log.h"
 #include "services/runtime/metrics.h"
 
@@ -43,8 +44,11 @@ KafkaHeaders headers_of(std::string_view entry) {
 void log_kafka(int level, const std::string& line) {
   constexpr int kError = 3;
   constexpr int kDebug = 7;
-  // The library repeats itself while a broker is unreachable; what matters is returned as an error that is logged.
   const auto as = level < kError ? log::Level::kError : level < kDebug ? log::Level::kInfo : log::Level::kDebug;
+  // Each of a process's clients repeats itself while a broker is unreachable; what matters is returned as an error that
+  // is logged.
+  static RepeatedLines lines;
+  if (as == log::Level::kInfo && !lines.is_new(line, std::chrono::steady_clock::now())) return;
   log::write(as, "kafka.client", {log::kv("reason", line)});
 }
 
@@ -190,6 +194,7 @@ Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const J
   heartbeats.retention = kKeepHeartbeats;
   heartbeats.settings["message.timeout.ms"] = "2000";  // a late heartbeat is worthless
   heartbeats.close_timeout = Millis{500};
+  heartbeats.loss_patience = Millis{5'000};  // if it was lost after all, leaders are elected anew
   SHIPLOG_TRY(journals.heartbeats, open_kafka(std::move(heartbeats)));
   if (with_keys) {
     SHIPLOG_TRY(journals.keys, open_keys(address, options));

@@ -111,6 +111,7 @@ struct TailThread::Impl {
   Executor& executor;
   Offset from;
   std::function<void(const Error&)> failed;
+  std::shared_ptr<JournalOutage> outage;
   FamilyMeters meters;
 
   std::mutex mutex;
@@ -224,11 +225,17 @@ struct TailThread::Impl {
       if (!records) {
         const ErrorCode code = records.error().code;
         if (code != ErrorCode::kIo && code != ErrorCode::kUnavailable) return fail(records.error());
-        log::warn("journal.read_failed",
-                  {log::kv("journal", journal.describe()), log::kv("reason", records.error().message)});
+        if (outage->failed(std::chrono::steady_clock::now())) {
+          log::warn("journal.read_failed",
+                    {log::kv("journal", journal.describe()), log::kv("reason", records.error().message)});
+        }
         std::unique_lock lock{mutex};
         changed.wait_for(lock, kPause, [&] { return stopping; });
         continue;
+      }
+      if (const auto lasted = outage->ended(std::chrono::steady_clock::now())) {
+        log::info("journal.read_again",
+                  {log::kv("journal", journal.describe()), log::kv("outage_seconds", lasted->count())});
       }
       if (records.value().size() < kBatchRecords) {
         sharing.reset();
@@ -243,8 +250,9 @@ struct TailThread::Impl {
 };
 
 TailThread::TailThread(const std::string& name, Journal& journal, Replica& replica, Executor& executor, Offset from,
-                       std::function<void(const Error&)> failed)
-    : impl_{std::make_unique<Impl>(journal, replica, executor, from, std::move(failed), FamilyMeters{name})} {
+                       std::function<void(const Error&)> failed, std::shared_ptr<JournalOutage> outage)
+    : impl_{std::make_unique<Impl>(journal, replica, executor, from, std::move(failed), std::move(outage),
+                                   FamilyMeters{name})} {
   auto tail = journal.tail(from);
   if (!tail) {
     impl_->fail(tail.error());

@@ -45,8 +45,8 @@ Result<api::ApiServer::Options> ApiWiring::api_options(const CommonOptions& comm
 std::vector<HealthCheck> ApiWiring::health(std::string_view path) const {
   std::vector<HealthCheck> checks = {fold_thread_check(*options_.loop, path)};
   if (path == "/livez") return checks;
-  checks.push_back(caught_up_check("journal", options_.record->replica()));
-  checks.push_back(caught_up_check("ephemera", options_.ephemera->replica()));
+  checks.push_back(journal_check("journal", options_.record->replica(), options_.record->outage()));
+  checks.push_back(journal_check("ephemera", options_.ephemera->replica(), options_.ephemera->outage()));
   checks.push_back(appends_check("journal-appends", options_.record->replica()));
   checks.push_back(appends_check("ephemera-appends", options_.ephemera->replica()));
   return checks;

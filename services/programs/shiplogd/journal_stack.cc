@@ -45,7 +45,7 @@ Result<void> JournalStack::start(std::function<void(const State&)> restored, std
   log::info("journal.opened", {log::kv("name", options_.name), log::kv("journal", options_.journal->describe()),
                                log::kv("from_offset", from.value)});
   tail_ = std::make_unique<TailThread>(options_.name, *options_.journal, *replica_, *options_.executor, from,
-                                       std::move(failed));
+                                       std::move(failed), outage_);
   return ok();
 }
 

@@ -8,6 +8,7 @@
 #include "events/journal/journal.h"
 #include "projections/runner.h"
 #include "services/api/store.h"
+#include "services/runtime/journal_outage.h"
 #include "services/runtime/projection_queue.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/scrub.h"
@@ -33,6 +34,7 @@ class JournalStack {
   Replica& replica() { return *replica_; }
   Projections& projections() { return *projections_; }
   api::Store& store() { return *store_; }
+  const JournalOutage& outage() const { return *outage_; }
 
   /// Runs what needs the state as it was restored (on the executor), then starts folding.
   /// `failed` is called on the executor when the replica cannot go on.
@@ -58,6 +60,7 @@ class JournalStack {
   std::unique_ptr<ProjectionQueue> queue_;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<api::Store> store_;
+  std::shared_ptr<JournalOutage> outage_ = std::make_shared<JournalOutage>();
   std::unique_ptr<TailThread> tail_;
   std::unique_ptr<ScrubThread> scrub_;
 };

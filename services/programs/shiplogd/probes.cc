@@ -1,8 +1,11 @@
 #include "services/programs/shiplogd/probes.h"
 
+#include <chrono>
+#include <string>
 #include <utility>
 
 #include "services/programs/shiplogd/process.h"
+#include "services/runtime/journal_outage.h"
 #include "services/runtime/log.h"
 #include "services/runtime/replica.h"
 
@@ -20,7 +23,9 @@ HealthCheck fold_thread_check(const ThreadLoop& loop, std::string_view path) {
   return {"fold-thread", stuck(loop, path == "/livez" ? kStuckForGood : kStuck)};
 }
 
-HealthCheck caught_up_check(const char* name, const Replica& replica) {
+HealthCheck journal_check(const char* name, const Replica& replica, const JournalOutage& outage) {
+  std::string unreadable = outage.describe(std::chrono::steady_clock::now());
+  if (!unreadable.empty()) return {name, std::move(unreadable)};
   return {name, replica.caught_up() ? "" : "catching up with the journal"};
 }
 

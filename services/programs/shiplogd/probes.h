@@ -11,14 +11,16 @@
 
 namespace shiplog {
 
+class JournalOutage;
 class Replica;
 class ThreadLoop;
 
 /// Fails when one thing has kept the fold thread busy for 5 s, or, for "/livez", for a minute: restoring a large state
 /// is one thing.
 HealthCheck fold_thread_check(const ThreadLoop& loop, std::string_view path);
-/// Fails until everything that was in the journal at the start is folded.
-HealthCheck caught_up_check(const char* name, const Replica& replica);
+/// Fails until everything that was in the journal at the start is folded, and while the journal has not been readable
+/// for half a minute.
+HealthCheck journal_check(const char* name, const Replica& replica, const JournalOutage& outage);
 
 /// Fails once the journal is damaged, so that nothing is appended to it.
 HealthCheck appends_check(const char* name, const Replica& replica);
