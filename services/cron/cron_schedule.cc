@@ -184,15 +184,23 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
   return schedule;
 }
 
-bool CronSchedule::day_matches(int64_t local_seconds) const {
+int64_t CronSchedule::wait_from(int64_t local) const {
   using namespace std::chrono;
-  const sys_days day = floor<days>(sys_seconds{seconds{local_seconds}});
+  const sys_days day = floor<days>(sys_seconds{seconds{local}});
   const year_month_day date{day};
-  if (!has(months_.bits, unsigned{date.month()})) return false;
+  const int64_t of_day = floor_mod(local, kDay);
+  if (!has(months_.bits, unsigned{date.month()})) {
+    const year_month next_month = year_month{date.year(), date.month()} + months{1};
+    return (sys_days{next_month / 1} - day).count() * kDay - of_day;
+  }
   const bool day_of_month = has(days_.bits, unsigned{date.day()});
   const bool day_of_week = has(weekdays_.bits, weekday{day}.c_encoding());
   // With both fields restricted, one is enough.
-  return days_.any || weekdays_.any ? day_of_month && day_of_week : day_of_month || day_of_week;
+  const bool matches = days_.any || weekdays_.any ? day_of_month && day_of_week : day_of_month || day_of_week;
+  if (!matches) return kDay - of_day;
+  if (!has(hours_.bits, of_day / kHour)) return kHour - of_day % kHour;
+  const int64_t of_minute = of_day % kMinute;
+  return of_minute != 0 || !has(minutes_.bits, of_day % kHour / kMinute) ? kMinute - of_minute : 0;
 }
 
 std::optional<UtcMillis> CronSchedule::next(const TimeZone& zone, UtcMillis after) const {
@@ -201,18 +209,9 @@ std::optional<UtcMillis> CronSchedule::next(const TimeZone& zone, UtcMillis afte
   int64_t at = second + 1;
   for (const int64_t end = at + kSearched; at < end;) {
     const UtcOffset offset = zone.offset_at(at);
-    const int64_t local = at + offset.seconds;
-    int64_t step = 0;  // to the next time that may match
-    if (!day_matches(local)) {
-      step = kDay - floor_mod(local, kDay);
-    } else if (!has(hours_.bits, floor_mod(local, kDay) / kHour)) {
-      step = kHour - floor_mod(local, kHour);
-    } else if (floor_mod(local, kMinute) != 0 || !has(minutes_.bits, floor_mod(local, kHour) / kMinute)) {
-      step = kMinute - floor_mod(local, kMinute);
-    } else {
-      return UtcMillis{at * 1000};
-    }
-    at = std::min(at + step, offset.until);  // from there on the clocks show another time
+    const int64_t wait = wait_from(at + offset.seconds);
+    if (wait == 0) return UtcMillis{at * 1000};
+    at = std::min(at + wait, offset.until);  // from there on the clocks show another time
   }
   return std::nullopt;
 }

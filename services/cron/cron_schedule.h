@@ -27,7 +27,8 @@ class CronSchedule {
   Millis every() const { return every_; }
 
  private:
-  bool day_matches(int64_t local_seconds) const;
+  /// How many seconds after this local time the schedule may come round first; 0: at this time.
+  int64_t wait_from(int64_t local) const;
 
   /// One bit for each number that a field names.
   struct Field {

@@ -108,6 +108,7 @@ TEST(CronSchedule, AgreesWithASearchMinuteByMinute) {
   const std::vector<std::pair<const char*, std::function<bool(const Shown&)>>> schedules = {
       {"*/7 1-3 * * *", [](const Shown& s) { return s.minute % 7 == 0 && s.hour >= 1 && s.hour <= 3; }},
       {"59 23 * * sun", [](const Shown& s) { return s.minute == 59 && s.hour == 23 && s.weekday == 0; }},
+      {"0 2 1 4,11 *", [](const Shown& s) { return s.minute == 0 && s.hour == 2 && s.day == 1 && s.month % 7 == 4; }},
       {"0 2,3 28-31 3,10 *",
        [](const Shown& s) {
          return s.minute == 0 && (s.hour == 2 || s.hour == 3) && s.day >= 28 && (s.month == 3 || s.month == 10);

@@ -161,12 +161,18 @@ void check_autoscaler(const Value& object, const Write& write, Causes& causes) {
 
 // --- CronFederatedHPA
 
+// A CronFederatedHPA does not write more often than a schedule of cron can; each run reads all rules.
+constexpr Millis kLeastInterval{60'000};
+constexpr size_t kMostRules = 256;
+
 void check_cron_rule(const Value& rule, const std::string& field, bool scales_autoscaler, Causes& causes) {
   const Value& schedule = rule["schedule"];
   if (const auto parsed = cron::CronSchedule::parse(schedule.as_string()); !parsed) {
     causes.invalid(field + ".schedule", schedule, "invalid cron format: " + parsed.error().message);
   } else if (schedule.as_string().find("TZ=") != std::string_view::npos) {
     causes.invalid(field + ".schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+  } else if (const Millis every = parsed.value().every(); every.value > 0 && every < kLeastInterval) {
+    causes.invalid(field + ".schedule", schedule, "must be at least @every 1m");
   }
   if (const Value& zone = rule["timeZone"]; !zone.is_empty()) {
     if (const auto problem = cron::time_zone_problem(zone.as_string())) {
@@ -211,6 +217,9 @@ void check_cron_autoscaler(const Value& object, const Write&, Causes& causes) {
   }
   std::set<std::string> names;
   const Value& rules = object["spec"]["rules"];
+  if (rules.size() > kMostRules) {
+    return causes.too_many("spec.rules", rules.size(), kMostRules);
+  }
   for (size_t i = 0; i < rules.size(); ++i) {
     const std::string field = at("spec.rules", i);
     if (!names.insert(rules[i]["name"].str()).second) causes.duplicate(field + ".name", rules[i]["name"]);

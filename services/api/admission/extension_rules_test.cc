@@ -32,6 +32,24 @@ TEST(ExtensionAdmission, CronAutoscalers) {  // KIND-12
       "kind":"FederatedHPA","name":"web"},"rules":[{"name":"a","schedule":"@daily","targetMinReplicas":3,
       "targetMaxReplicas":2}]})"))),
             "spec.rules[0].targetMinReplicas");
+  const auto with = [&](const std::string& rules) {
+    return fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
+        "name":"web"},"rules":[)" + rules + "]}")));
+  };
+  const auto rule = [](const std::string& schedule, const std::string& zone) {
+    return R"({"name":"a","targetReplicas":1,"schedule":")" + schedule + R"(","timeZone":")" + zone + "\"}";
+  };
+  EXPECT_EQ(with(rule("30 7 * * mon-fri", "Europe/Berlin")), "no error");
+  EXPECT_EQ(with(rule("30 7 * * 7", "")), "spec.rules[0].schedule");
+  EXPECT_EQ(with(rule("TZ=UTC 30 7 * * 1", "../passwd")), "spec.rules[0].schedule,spec.rules[0].timeZone");
+  EXPECT_EQ(with(rule("@every 1m", "")), "no error");
+  EXPECT_EQ(with(rule("@every 59s", "")), "spec.rules[0].schedule") << "each run is an entry of the journal";
+  std::string many;
+  for (int i = 0; i < 257; ++i) {
+    many += std::string{i == 0 ? "" : ","} + R"({"name":"r)" + std::to_string(i) +
+            R"(","targetReplicas":1,"schedule":"0 0 30 2 *"})";
+  }
+  EXPECT_EQ(with(many), "spec.rules");
 }
 
 TEST(ExtensionAdmission, MultiClusterServices) {  // KIND-13
