@@ -82,7 +82,7 @@ StageResult<void> check_subresource(const RequestTarget& target, const std::stri
     return method_not_allowed(target.subject(), method);
   }
   if (subresource == "scale") {
-    if (!kind.scale) return not_found(target.subject());
+    if (!kind.scale) return no_subresource(kind.type(), subresource, pod_actions);
     if (method == "GET" || method == "PUT" || method == "PATCH") return ok();
     return method_not_allowed(target.subject(), method);
   }
@@ -150,9 +150,7 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
   if (!target.path.subresource.empty()) {
     if (auto known = check_subresource(target, request.method, server.options.pod_actions != nullptr); !known)
       return rejected(known.error());
-    // A Scale or a TokenRequest is no table row of the kind.
-    const std::string& subresource = target.path.subresource;
-    if (subresource == "scale" || subresource == "token") target.accept.form = Accept::Form::kObject;
+    if (target.path.subresource == "token") target.accept.form = Accept::Form::kObject;  // no row of the kind
   } else if (auto has_verb = check_collection(target, request.method); !has_verb) {
     return rejected(has_verb.error());
   }

@@ -58,8 +58,8 @@ void answer_object(const RequestContext& context, int status, const Value& store
   const Value* shown = &object;
   Value transformed;
   if (accept.form == Accept::Form::kTable && context.kind != nullptr) {
-    transformed =
-        table_of(*context.kind, std::span{&object, 1}, include_object(context.request), now, accept.meta_version);
+    const Kind& kind = context.path.subresource == "scale" ? scale_kind() : *context.kind;
+    transformed = table_of(kind, std::span{&object, 1}, include_object(context.request), now, accept.meta_version);
     transformed.edit("metadata").set("resourceVersion", object["metadata"]["resourceVersion"]);
     shown = &transformed;
   } else if (accept.form == Accept::Form::kPartialMetadata) {

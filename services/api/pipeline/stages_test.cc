@@ -117,6 +117,21 @@ TEST_F(StagesTest, ResolveRejectsWhatAResourceDoesNotHave) {
   EXPECT_EQ(code("GET", "/api/v1/namespaces/default/pods/p/log"), ErrorCode::kNotFound);
 }
 
+TEST_F(StagesTest, AKindWithoutScaleIsNotReportedAsAMissingObject) {
+  const auto target = resolve(server_.server(), server_.server().options.kinds->current(),
+                              ManualServer::request("GET", "/apis/batch/v1/namespaces/default/jobs/j/scale"), "");
+  ASSERT_FALSE(target);
+  EXPECT_EQ(target.error().error.message, "the server could not find the requested resource (jobs.batch/scale)");
+}
+
+TEST_F(StagesTest, ATableOfAScaleIsPossible_TBL_6) {
+  HttpRequest request = ManualServer::request("GET", "/apis/apps/v1/namespaces/default/deployments/d/scale");
+  request.headers.set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+  const auto target = resolve(server_.server(), server_.server().options.kinds->current(), request, "");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target.value().accept.form, Accept::Form::kTable);
+}
+
 TEST_F(StagesTest, ACollectionAcrossNamespacesCannotBeDeleted_PATH_4) {
   const auto code = [&](const std::string& path) {
     const auto target =

@@ -80,6 +80,18 @@ TableRow row_of(const Kind& kind, const Printer* printer, const Value& object, U
 
 }  // namespace
 
+const Kind& scale_kind() {
+  static const Kind kScale = [] {
+    Kind kind;
+    kind.group = "autoscaling";
+    kind.version = "v1";
+    kind.kind = "Scale";
+    kind.plural = "scales";
+    return kind;
+  }();
+  return kScale;
+}
+
 Value partial_metadata(const Value& object, const std::string& api_version) {
   return Value::object(
       {{"kind", "PartialObjectMetadata"}, {"apiVersion", api_version}, {"metadata", object["metadata"]}});

@@ -17,6 +17,9 @@ enum class IncludeObject { kNone, kMetadata, kObject };
 Value table_of(const Kind& kind, std::span<const Value> objects, IncludeObject include, UtcMillis now,
                const std::string& api_version, bool with_columns = true);
 
+/// Of the Scale objects that the subresource scale of any kind consists of: what table_of() needs.
+const Kind& scale_kind();
+
 /// metav1.PartialObjectMetadata of an object.
 Value partial_metadata(const Value& object, const std::string& api_version);
 

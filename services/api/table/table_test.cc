@@ -54,6 +54,18 @@ TEST(Table, HasTheShapeThatKubectlReads) {  // TBL-1, TBL-2, TBL-3
                   .is_null());
 }
 
+TEST(Table, AScaleHasItsReplicas) {  // TBL-6
+  const auto shown = [](std::string_view members) {
+    const Value scale = object(members);
+    return table_of(scale_kind(), std::span{&scale, 1}, IncludeObject::kNone, kNow, "meta.k8s.io/v1");
+  };
+  const Value whole = shown(R"("spec":{"replicas":3},"status":{"replicas":2})");
+  EXPECT_EQ(to_json(whole["rows"][0]["cells"]), R"(["x",3,2,"60m"])");
+  EXPECT_EQ(whole["columnDefinitions"][1]["name"].as_string(), "Desired");
+  EXPECT_EQ(whole["columnDefinitions"][2]["name"].as_string(), "Available");
+  EXPECT_EQ(to_json(shown(R"("spec":{},"status":{})")["rows"][0]["cells"]), R"(["x",0,0,"60m"])");
+}
+
 TEST(Table, ColumnsAreUpstreams) {  // TBL-6
   EXPECT_EQ(columns("pods"), "Name,Ready,Status,Restarts,Age,IP*,Node*,Nominated Node*,Readiness Gates*");
   EXPECT_EQ(columns("deployments.apps"), "Name,Ready,Up-to-date,Available,Age,Containers*,Images*,Selector*");

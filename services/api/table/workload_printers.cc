@@ -202,6 +202,13 @@ std::vector<Column> cron_job_columns() {
       kContainers, kImages,      kSelector};
 }
 
+void print_scale(const Value& scale, UtcMillis now, TableRow& row) {
+  for (const Value& cell : {scale["metadata"]["name"], Value{scale["spec"]["replicas"].as_int()},
+                            Value{scale["status"]["replicas"].as_int()}, Value{age_of(scale, now)}}) {
+    row.cells.push_back(cell);
+  }
+}
+
 }  // namespace
 
 const std::vector<Printer>& workload_printers() {
@@ -229,6 +236,7 @@ const std::vector<Printer>& workload_printers() {
        {kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
        print_disruption_budget},
       {"cronjobs.batch", cron_job_columns(), print_cron_job},
+      {"scales.autoscaling", {kName, {"Desired", "integer"}, {"Available", "integer"}, kAge}, print_scale},
   };
   return kPrinters;
 }
