@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/utf8.h"
+#include "events/base/valid_utf8.h"
 
 namespace shiplog {
 namespace {
@@ -17,6 +18,12 @@ TEST(Utf8, AcceptsEveryCodePointAndNothingElse) {
     EXPECT_FALSE(is_utf8("12345678" + text));
     EXPECT_FALSE(is_utf8(text + "a"));
   }
+}
+
+TEST(Utf8, WhatIsNoneIsReplaced) {
+  EXPECT_EQ(valid_utf8("/aé"), "/aé");
+  EXPECT_EQ(valid_utf8("\xff/\xc3"), "\uFFFD/\uFFFD");
+  EXPECT_EQ(valid_utf8("é\xe2\x82€"), "é\uFFFD\uFFFD€");
 }
 
 TEST(Utf8, MessagesStayPrintableAndShort) {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "events/base/json.h"
+#include "events/base/valid_utf8.h"
 #include "services/api/apply/fields.h"
 
 // SSA-1 to SSA-16.
@@ -343,7 +344,7 @@ Error conflict_error(const std::vector<FieldConflict>& conflicts) {
 std::string manager_of(std::string_view field_manager, std::string_view user_agent) {
   if (!field_manager.empty()) return std::string{field_manager};
   const std::string_view name = user_agent.substr(0, user_agent.find('/'));
-  return name.empty() ? "unknown" : std::string{name.substr(0, 128)};
+  return name.empty() ? "unknown" : valid_utf8(name.substr(0, 128));
 }
 
 }  // namespace shiplog::api

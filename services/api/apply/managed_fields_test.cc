@@ -235,6 +235,9 @@ TEST(Apply, TheManagerIsNamedByTheUserAgentWhereNothingElseDoes) {
   EXPECT_EQ(manager_of("", "kubectl/v1.30.0 (linux/amd64)"), "kubectl");
   EXPECT_EQ(manager_of("flux", "kubectl/v1.30.0"), "flux");
   EXPECT_EQ(manager_of("", ""), "unknown");
+  EXPECT_EQ(manager_of("", "\xff"), "\uFFFD") << "it is stored in the object";
+  EXPECT_EQ(manager_of("", std::string(127, 'a') + "é/1"), std::string(127, 'a') + "\uFFFD")
+      << "cut within a character";
 }
 
 }  // namespace
