@@ -260,6 +260,13 @@ void check_hosts(const Value& spec, Causes& causes) {
 }  // namespace
 
 void check_ingress(const Value& object, const Write& write, Causes& causes) {
+  constexpr const char* kClass = "kubernetes.io/ingress.class";
+  const Value& annotation = object["metadata"]["annotations"][kClass];
+  if (write.old == nullptr && write.kind.group == "networking.k8s.io" && !annotation.is_null() &&
+      !object["spec"]["ingressClassName"].is_null()) {
+    causes.invalid(std::string{"metadata.annotations["} + kClass + "]", annotation,
+                   "can not be set when the class field is also set");
+  }
   const Value& spec = object["spec"];
   if (spec["rules"].size() == 0 && spec["defaultBackend"].is_null()) {
     causes.invalid("spec", spec, "either `defaultBackend` or `rules` must be specified");

@@ -118,6 +118,19 @@ TEST(CoreAdmission, Bindings) {  // CRU-8, CRU-10
             "rules[0].verbs,rules[0].apiGroups");
 }
 
+TEST(CoreAdmission, ANewIngressNamesItsClassOnce) {  // CRU-9
+  const Value both = json(R"({"metadata":{"name":"i","annotations":{"kubernetes.io/ingress.class":"a"}},"spec":{
+      "ingressClassName":"b","defaultBackend":{"service":{"name":"s","port":{"number":80}}}}})");
+  EXPECT_EQ(fields_of(create("ingresses.networking.k8s.io", both)),
+            "metadata.annotations[kubernetes.io/ingress.class]");
+  Value one = both;
+  one.edit("spec").erase("ingressClassName");
+  const Value made = stored("ingresses.networking.k8s.io", one);
+  Value later = made;
+  later.edit("spec").set("ingressClassName", "b");
+  EXPECT_TRUE(update("ingresses.networking.k8s.io", made, later).has_value()) << "of an update upstream permits it";
+}
+
 TEST(CoreAdmission, IngressesClaimsEventsAndOthers) {
   EXPECT_EQ(fields_of(create("ingresses.networking.k8s.io", json(R"({"metadata":{"name":"i"},"spec":{"rules":[{"http":
       {"paths":[{"path":"x","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}})"))),
