@@ -130,7 +130,8 @@ Result<void> add_beside(const View& view, const ObjectKey& key, std::vector<Obje
 
 }  // namespace
 
-Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, std::optional<Revision> at) {
+Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, std::optional<Revision> at,
+                                       bool causes_only) {
   std::vector<AuditRow> chain;
   SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(key, true, 1, at));
   if (versions.empty()) return chain;
@@ -155,7 +156,7 @@ Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, s
   // Of a deletion that follows from another, and of what was found when a cluster was probed, earlier requests about
   // the object are no cause.
   const bool cascades = std::ranges::any_of(chain, follows_from_a_deletion);
-  if (!is_request(chain.front()) && !is_probe(chain.front()) && !cascades) {
+  if (!causes_only && !is_request(chain.front()) && !is_probe(chain.front()) && !cascades) {
     SHIPLOG_TRY(add_beside(view, key, story, chain));
   }
   std::ranges::sort(chain, {}, &AuditRow::offset);

@@ -14,8 +14,9 @@ namespace shiplog::api {
 /// definition), and so on back to a user's request or to what was observed of a cluster, across objects: BindingPut,
 /// PlacementDecided, WorkRendered, WorkStatusObserved, StatusAggregated. Where a cause is not known, the chain
 /// continues with what last happened to the same object in another way. In between are the last request for the object
-/// itself (a later policy is what causes the chain), and how the members took the Works that were rendered. Empty: no
-/// such object.
-Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, std::optional<Revision> at = {});
+/// itself (a later policy is what causes the chain), and how the members took the Works that were rendered; with
+/// `causes_only` they are left out. Empty: no such object.
+Result<std::vector<AuditRow>> chain_of(const View& view, const ObjectKey& key, std::optional<Revision> at = {},
+                                       bool causes_only = false);
 
 }  // namespace shiplog::api

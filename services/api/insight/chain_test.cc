@@ -176,6 +176,13 @@ TEST_F(InsightChainTest, WhatAProbeOfAClusterFindsFollowsFromNoRequest) {
   const View view = must(reader.view());
   EXPECT_EQ(kinds_of(must(chain_of(view, cluster))), std::vector<std::string>{"ClusterObserved"});
   EXPECT_EQ(must(history_of(view, cluster, 1, true))[0]["why"]["causes"].size(), 0U);
+
+  decide("collector", {ClusterConditionChanged{cluster, "Ready", "False", "ClusterNotReachable", ""}});
+  decide("taint", {TaintAdded{cluster, {"not-ready", "", "NoSchedule"}, "condition Ready is False"}});
+  Reader later = fleet.reader();
+  const Value tainted = must(history_of(must(later.view()), cluster, 1, true))[0];
+  ASSERT_EQ(tainted["why"]["causes"].size(), 1U);
+  EXPECT_EQ(tainted["why"]["causes"][0]["event"].str(), "ClusterConditionChanged") << "and not who joined it";
 }
 
 TEST_F(InsightChainTest, HistoryKeepsSecretsToItself) {

@@ -17,7 +17,7 @@ constexpr size_t kMostChanges = 200;
 
 // The steps that led to a version in short, oldest first: what `why` needs beside the version's own entry.
 Result<Value> causes_of(const View& view, const VersionRow& version) {
-  SHIPLOG_TRY(const auto chain, chain_of(view, version.object, version.revision));
+  SHIPLOG_TRY(const auto chain, chain_of(view, version.object, version.revision, true));
   Value steps = Value::array();
   for (const AuditRow& entry : chain) {
     if (entry.offset == version.entry.offset) continue;
