@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/ascii.h"
+#include "events/base/valid_utf8.h"
 
 namespace shiplog {
 namespace {
@@ -80,7 +81,8 @@ Result<void> parse_target(HttpRequest& request) {
     }
   }
   const size_t mark = rest.find('?');
-  SHIPLOG_TRY(request.path, percent_decode(rest.substr(0, mark), false));
+  SHIPLOG_TRY(const std::string path, percent_decode(rest.substr(0, mark), false));
+  request.path = valid_utf8(path);  // it goes into JSON: errors, entries, audit events
   if (request.path.empty()) request.path = "/";
   request.query.clear();
   rest = mark == std::string_view::npos ? std::string_view{} : rest.substr(mark + 1);
@@ -90,9 +92,9 @@ Result<void> parse_target(HttpRequest& request) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (pair.empty()) continue;
     const size_t equals = std::min(pair.find('='), pair.size());
-    SHIPLOG_TRY(auto key, percent_decode(pair.substr(0, equals), true));
-    SHIPLOG_TRY(auto value, percent_decode(pair.substr(std::min(equals + 1, pair.size())), true));
-    request.query.emplace_back(std::move(key), std::move(value));
+    SHIPLOG_TRY(const auto key, percent_decode(pair.substr(0, equals), true));
+    SHIPLOG_TRY(const auto value, percent_decode(pair.substr(std::min(equals + 1, pair.size())), true));
+    request.query.emplace_back(valid_utf8(key), valid_utf8(value));
   }
   return ok();
 }

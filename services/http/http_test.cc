@@ -41,6 +41,7 @@ TEST(Http, ParsesUnusualTargets) {
   EXPECT_EQ(path_of("http://host?x=1"), "/");
   EXPECT_EQ(path_of("*"), "*");
   EXPECT_EQ(path_of("/a?&&=&x"), "/a");
+  EXPECT_EQ(path_of("/%ffa/\xfe"), "/\uFFFDa/\uFFFD") << "it goes into JSON";
   for (const char* broken : {"/%", "/%4", "/%4x", "/a?b=%", "/%00"}) EXPECT_EQ(path_of(broken), "refused") << broken;
 }
 

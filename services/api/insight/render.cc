@@ -1,6 +1,10 @@
 #include "services/api/insight/render.h"
 
+#include <algorithm>
+
 #include "events/base/json.h"
+#include "events/base/utf8.h"
+#include "events/base/valid_utf8.h"
 
 namespace shiplog::api {
 namespace {
@@ -50,7 +54,9 @@ Value to_value(const ObjectKey& key) {
   return value;
 }
 
-Value to_value(const AuditRow& entry) {
+namespace {
+
+Value as_recorded(const AuditRow& entry) {
   Value value = Value::object({{"offset", entry.offset.value},
                                {"id", to_string(entry.id)},
                                {"time", rfc3339_millis(entry.time)},
@@ -68,9 +74,28 @@ Value to_value(const AuditRow& entry) {
   Value events = Value::array();
   for (const AuditEvent& event : entry.events) events.push_back(to_value(event));
   value.set("events", std::move(events));
-  for (const ObjectKey& key : entry.also_changed) value.edit("alsoChanged").push_back(to_value(key));
+  for (const ObjectKey& key : entry.also_changed) value.edit("alsoChanged").push_back(api::to_value(key));
   if (entry.refusal) value.set("refusal", to_value(*entry.refusal));
   return value;
+}
+
+/// Entries of earlier builds have what clients sent as it was.
+bool is_readable(const AuditRow& entry) {
+  const auto about_readable = [](const AuditEvent& event) {
+    return is_utf8(event.subject.ns.view()) && is_utf8(event.subject.name.view()) && is_utf8(event.summary);
+  };
+  return is_utf8(entry.actor.user) && is_utf8(entry.actor.user_agent) && is_utf8(entry.request.path) &&
+         std::ranges::all_of(entry.actor.groups, [](const std::string& group) { return is_utf8(group); }) &&
+         std::ranges::all_of(entry.events, about_readable);
+}
+
+}  // namespace
+
+Value to_value(const AuditRow& entry) {
+  Value value = as_recorded(entry);
+  if (is_readable(entry)) return value;
+  auto replaced = parse_json(valid_utf8(to_json(value)));
+  return replaced ? std::move(replaced).value() : Value{};
 }
 
 Value to_value(const FieldChange& change) {

@@ -6,6 +6,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "events/base/valid_utf8.h"
 #include "services/api/auth/rbac/attributes.h"
 
 namespace shiplog::api {
@@ -19,7 +20,7 @@ constexpr size_t kMostUserAgent = 1024;
 constexpr int kInternalError = 500;
 
 std::string uri_of(const HttpRequest& request) {
-  return request.target.empty() ? encode_target(request.path, request.query) : request.target;
+  return request.target.empty() ? encode_target(request.path, request.query) : valid_utf8(request.target);
 }
 
 bool is_document(const HttpResponse& response) {
@@ -97,7 +98,7 @@ RequestAudit::RequestAudit(const Server& server, const HttpRequest& request, con
   facts_.audit_id = audit_id;
   facts_.uri = uri_of(request);
   facts_.verb = wanted.verb;
-  facts_.user_agent = std::string{request.headers.get("User-Agent").substr(0, kMostUserAgent)};
+  facts_.user_agent = valid_utf8(request.headers.get("User-Agent").substr(0, kMostUserAgent));
   if (user != nullptr) facts_.user = *user;
   facts_.source_ips =
       source_addresses(request.headers.get("X-Forwarded-For"), request.headers.get("X-Real-Ip"), request.peer.address);

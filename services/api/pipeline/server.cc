@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "events/base/valid_utf8.h"
 #include "services/api/aggregation/aggregation.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/views/views.h"
@@ -53,7 +54,7 @@ Entry entry_for(const Server& server, const RequestContext& context, const std::
                  .groups = context.user.groups,
                  .service = "api",
                  .source_ip = context.request.peer.address,
-                 .user_agent = clipped(context.request.headers.get("User-Agent"), kLongestUserAgent)};
+                 .user_agent = valid_utf8(clipped(context.request.headers.get("User-Agent"), kLongestUserAgent))};
   entry.request = {verb, context.request.path};
   entry.cause.trace_id = journaled(context.trace);
   if (context.produced != nullptr) {

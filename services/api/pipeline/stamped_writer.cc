@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "events/base/ids.h"
+#include "events/base/utf8.h"
 #include "services/http/gzip.h"
 
 namespace shiplog::api {
@@ -55,7 +56,7 @@ class StampedWriter final : public ResponseWriter {
 std::string audit_id_of(const HttpRequest& request, Random& random) {
   constexpr size_t kLongest = 256;
   const std::string* given = request.headers.find("Audit-Id");
-  const bool usable = given != nullptr && !given->empty() && given->size() <= kLongest;
+  const bool usable = given != nullptr && !given->empty() && given->size() <= kLongest && is_utf8(*given);
   return usable ? *given : uid_from(new_entry_id(random), 0);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "events/base/valid_utf8.h"
 #include "services/api/auth/rbac/attributes.h"
 #include "services/api/pipeline/async.h"
 #include "services/api/status.h"
@@ -24,14 +25,14 @@ void record_proxied(const Server& server, const RequestContext& context, const P
                     std::function<void(Result<void>)> then) {
   if (status == kUnauthorized || status == kForbidden) {
     record_refused_proxied(server, context, status,
-                           "the member answered " + context.request.method + " " + proxied.path + " with HTTP status " +
-                               std::to_string(status));
+                           "the member answered " + context.request.method + " " + valid_utf8(proxied.path) +
+                               " with HTTP status " + std::to_string(status));
     return then(ok());
   }
   Entry entry =
       entry_for(server, context, attributes_of(context.request.method, proxied.path, context.request.query).verb);
   entry.events.emplace_back(
-      MemberRequested{{type::kCluster, "", proxied.cluster}, context.request.method, proxied.path, status});
+      MemberRequested{{type::kCluster, "", proxied.cluster}, context.request.method, valid_utf8(proxied.path), status});
   append_audit(server, std::move(entry), context.timeout, [then = std::move(then)](const Result<Outcome>& outcome) {
     const bool refused = outcome && outcome.value().refusal;
     if (outcome && !refused) return then(ok());

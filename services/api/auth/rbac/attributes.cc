@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/base/ascii.h"
+#include "events/base/utf8.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
@@ -181,6 +182,9 @@ Result<std::optional<Impersonation>> impersonation_of(const std::vector<std::pai
     constexpr std::string_view kExtra = "impersonate-extra-";
     if (!name.starts_with(kBegin)) continue;
     any = true;
+    if (!is_utf8(value) || !is_utf8(percent_decoded(field))) {
+      return Error{ErrorCode::kBadRequest, "the header " + printable(field) + " is not UTF-8"};
+    }
     if (name == "impersonate-user") {
       found.as.name = value;
     } else if (name == "impersonate-group") {

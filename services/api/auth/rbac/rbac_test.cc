@@ -319,6 +319,12 @@ TEST(Escalation, AggregatingNeedsEverything) {  // AUTHZ-5
   EXPECT_NE(refused->message.find("must have cluster-admin privileges to use an aggregationRule"), std::string::npos);
 }
 
+TEST(Impersonation, IsUtf8) {  // AUTHZ-9
+  EXPECT_FALSE(impersonation_of({{"Impersonate-User", "\xff"}}));
+  EXPECT_FALSE(impersonation_of({{"Impersonate-User", "joe"}, {"Impersonate-Extra-%ff", "x"}}));
+  EXPECT_TRUE(impersonation_of({{"Impersonate-User", "zoë"}}));
+}
+
 TEST(Impersonation, ChecksEachPartOfTheIdentity) {  // AUTHZ-9
   EXPECT_FALSE(impersonation_of({{"Accept", "x"}}).value());
   const auto found = impersonation_of({{"Impersonate-User", "joe"},
