@@ -62,8 +62,12 @@ std::string why_words(const Value& version) {
   if (!explained.empty()) text += "\n" + cut(explained, kLongestWhy);
   if (why["causes"].size() > 0) {
     const Value& root = why["causes"][0];
-    text += "\n" + cut("since " + joined(root["event"].str(), object_words(root["object"])) + " by " + who_words(root),
-                       kLongestWhy);
+    // A user of a namespace is shown only that there was one.
+    const std::string since =
+        root["hidden"].as_bool()
+            ? "revision " + std::to_string(root["revision"].as_int()) + ", about what you may not get"
+            : joined(root["event"].str(), object_words(root["object"])) + " by " + who_words(root);
+    text += "\n" + cut("since " + since, kLongestWhy);
   }
   if (const std::string trace = version["trace"].str(); !trace.empty()) text += "\ntrace " + trace;
   return text;
@@ -80,6 +84,7 @@ std::string object_words(const Value& object) {
 
 std::string who_words(const Value& entry) {
   const std::string service = entry["service"].str();
+  if (entry["hidden"].as_bool() && (service.empty() || service == "api")) return "(hidden)";
   return service.empty() || service == "api" ? entry["user"].str() : service;
 }
 

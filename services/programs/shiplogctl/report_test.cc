@@ -156,6 +156,16 @@ TEST(CtlReport, WhyNamesWhenAKeptCopyIsATargetAgain) {
       << text;
 }
 
+TEST(CtlReport, WhatAUserOfANamespaceIsNotShownIsReportedAsHidden) {
+  const std::string history = history_table(json(R"({"items": [
+    {"revision": 9, "time": "2024-05-01T12:00:01.000Z", "operation": "updated", "who": {"service": "collector"},
+     "why": {"causes": [{"revision": 7, "hidden": true}]}, "changes": []},
+    {"revision": 10, "time": "2024-05-01T12:00:02.000Z", "operation": "updated", "who": {"hidden": true}, "why": {},
+     "changes": []}]})"));
+  EXPECT_NE(history.find("since revision 7, about what you may not get"), std::string::npos) << history;
+  EXPECT_NE(history.find("   (hidden)"), std::string::npos) << history;
+}
+
 TEST(CtlReport, VersionsThatRetentionHasDeletedAreReported) {
   const std::string history = history_table(json(R"({"items": [
     {"revision": 9, "time": "2024-05-01T12:00:01.000Z", "operation": "updated", "who": {"user": "bob"}, "why": {},
