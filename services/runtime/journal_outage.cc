@@ -28,10 +28,15 @@ std::optional<seconds> JournalOutage::ended(Time now) {
   return lasted;
 }
 
-std::string JournalOutage::describe(Time now) const {
+seconds JournalOutage::so_far(Time now) const {
   const std::lock_guard lock{mutex_};
-  if (!since_ || now - *since_ < kReportedAfter) return "";
-  return "it could not be read for " + std::to_string(between(*since_, now).count()) +
+  return since_ ? between(*since_, now) : seconds{0};
+}
+
+std::string JournalOutage::describe(Time now) const {
+  const seconds lasted = so_far(now);
+  if (lasted < kReportedAfter) return "";
+  return "it could not be read for " + std::to_string(lasted.count()) +
          " s; the log has the reason (journal.read_failed)";
 }
 

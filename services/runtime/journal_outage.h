@@ -16,6 +16,8 @@ class JournalOutage {
   bool failed(Time now);
   /// A read has succeeded. How long none had; nullopt: the one before had, too.
   std::optional<std::chrono::seconds> ended(Time now);
+  /// How long it has lasted; 0: there is none.
+  std::chrono::seconds so_far(Time now) const;
   /// Empty, until it has lasted for 30 s: requests wait as long as that. Without the reason, which names brokers or
   /// files, and everyone may ask for the health of a process.
   std::string describe(Time now) const;

@@ -17,7 +17,9 @@ TEST(JournalOutage, IsReportedOnceRequestsNoLongerWaitForItAndUntilItEnds) {
   outage.failed(start + seconds{34});
   EXPECT_EQ(outage.describe(start + seconds{35}),
             "it could not be read for 35 s; the log has the reason (journal.read_failed)");
+  EXPECT_EQ(outage.so_far(start + seconds{35}), seconds{35});
   outage.ended(start + seconds{36});
+  EXPECT_EQ(outage.so_far(start + seconds{90}), seconds{0});
   EXPECT_EQ(outage.describe(start + seconds{90}), "");
 }
 

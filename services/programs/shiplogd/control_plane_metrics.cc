@@ -1,11 +1,14 @@
 #include "services/programs/shiplogd/control_plane_metrics.h"
 
+#include <chrono>
+
 #include "events/base/system.h"
 #include "services/adapters/members/https_members.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/vault/vault.h"
 #include "services/programs/shiplogd/quarantine.h"
 #include "services/roles/recorder/recorder.h"
+#include "services/runtime/journal_outage.h"
 #include "services/runtime/leaders.h"
 #include "services/runtime/replica.h"
 #include "services/runtime/thread_loop.h"
@@ -36,6 +39,16 @@ void copy_replica(Replica& replica, const ThreadLoop& loop) {
   set(offset, replica.next().value);
   set(caught_up, replica.caught_up() ? 1 : 0);
   set(busy, static_cast<double>(loop.busy_for().value) / 1000);
+}
+
+void copy_outages(const ControlPlaneSources& sources) {
+  static const GaugeFamily unreadable{
+      "shiplog_journal_unreadable_seconds",
+      "Seconds for which this process has not been able to read the journal; 0: it can read it.",
+      {"journal"}};
+  const auto now = std::chrono::steady_clock::now();
+  unreadable.with({"journal"}).set(static_cast<double>(sources.record_outage.so_far(now).count()));
+  unreadable.with({"ephemera"}).set(static_cast<double>(sources.ephemera_outage.so_far(now).count()));
 }
 
 void copy_interpreter(const Quarantine& quarantine, const ScriptResolver& scripts) {
@@ -80,6 +93,7 @@ std::unique_ptr<metrics::ScrapeHook> export_control_plane_metrics(const ControlP
     static const GaugeFamily lost{"shiplog_objects_without_key",
                                   "Existing Secrets that cannot be read because their keys are lost."};
     copy_replica(sources.record, sources.loop);
+    copy_outages(sources);
     copy_interpreter(sources.quarantine, sources.scripts);
     copy_recorder(sources.recorder);
     excesses.with({}).set_total(sources.members.excesses());

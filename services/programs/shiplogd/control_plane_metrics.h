@@ -7,6 +7,7 @@
 namespace shiplog {
 
 class HttpsMembers;
+class JournalOutage;
 class Leaders;
 class Quarantine;
 class Recorder;
@@ -18,6 +19,8 @@ class Vault;
 /// What a control plane process copies into its metrics on each scrape. Outlives the hook.
 struct ControlPlaneSources {
   Replica& record;
+  const JournalOutage& record_outage;
+  const JournalOutage& ephemera_outage;
   const ThreadLoop& loop;
   const Quarantine& quarantine;
   const ScriptResolver& scripts;

@@ -100,6 +100,8 @@ class ControlPlane {
     make_roles();
     process_metrics_ = export_process_metrics();
     metrics_ = export_control_plane_metrics({.record = record_->replica(),
+                                             .record_outage = record_->outage(),
+                                             .ephemera_outage = ephemera_->outage(),
                                              .loop = loop_,
                                              .quarantine = *quarantine_,
                                              .scripts = *scripts_,
