@@ -112,9 +112,10 @@ class Search {
     std::string state = "pending";
     std::string reason;
     if (!target.placed) {
-      reason = !target.evicting ? "being removed from the cluster"
-               : target.purged  ? "deleted there: its eviction ends when it is healthy elsewhere"
-                                : "runs there until its replacement is healthy elsewhere";
+      reason = !target.evicting  ? "being removed from the cluster"
+               : target.purged   ? "deleted there: its eviction ends when it is healthy elsewhere"
+               : !target.applied ? "being evicted; it is not applied there"
+                                 : "runs there until its replacement is healthy elsewhere";
     } else if (target.suspended) {
       reason = "dispatching is suspended";
     } else if (unreachable_.contains(target.cluster)) {

@@ -66,11 +66,16 @@ TEST(Findings, ItNeedsTheSchedulerToHaveSeenThatItIsScaledToZero) {
 }
 
 TEST(Findings, WhatIsEvictedWithoutAnotherPlaceWasPlacedBefore) {
-  const Value evicted =
-      binding(R"(,"replicas":3,"gracefulEvictionTasks":[{"fromCluster":"m3"}])" + kRequests, kScheduled);
-  EXPECT_EQ(findings(evicted),
+  const std::string spec = R"(,"replicas":3,"gracefulEvictionTasks":[{"fromCluster":"m3"}])" + kRequests;
+  const std::string applied =
+      kScheduled + R"(,"aggregatedStatus":[{"clusterName":"m3","applied":true,"health":"Healthy"}])";
+  EXPECT_EQ(findings(binding(spec, applied)),
             "unscheduled: it is being evicted, and no other cluster has been chosen yet\n"
             "pending: runs there until its replacement is healthy elsewhere\n");
+  // Dispatching was suspended, for example.
+  EXPECT_EQ(findings(binding(spec, kScheduled)),
+            "unscheduled: it is being evicted, and no other cluster has been chosen yet\n"
+            "pending: being evicted; it is not applied there\n");
 }
 
 TEST(Findings, ADependencyOfWhatIsOnNoClusterIsNotUnscheduled_B_5) {
