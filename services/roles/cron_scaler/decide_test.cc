@@ -75,10 +75,9 @@ TEST_F(CronScaler, RecordsWhenEachRuleIsDueNextAndScalesThen_5_9_1_5_9_2_5_9_3) 
 TEST_F(CronScaler, ATargetThatHasTheReplicasIsNotWritten_5_9_3) {
   rules(R"({"name":"morning","schedule":"0 9 * * *","targetReplicas":1})");
   decide_at("08:00:00");
-  const Revision before = history_.state().revision_of(kWeb);
-  decide_at("09:00:00");
-  EXPECT_EQ(history_.state().revision_of(kWeb), before);
-  EXPECT_EQ(history_of_rule()["successfulExecutions"].size(), 1U);
+  const auto decided = decide(history_.state(), kKey, at("09:00:00"), zones);
+  ASSERT_EQ(std::get<Decision>(decided.value()).events.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<StatusUpdated>(std::get<Decision>(decided.value()).events[0]));
 }
 
 TEST_F(CronScaler, ARunIsMadeUpForMinutesAndNotForHours_5_9_4) {
@@ -235,6 +234,11 @@ TEST_F(CronScaler, NothingIsScaledThatIsBeingDeletedOrSwitchedOff) {
   rules(kMorning);
   decide_at("08:00:00");
   history_.accept({OptionsSet{{{"controllers", {"*", std::string{"-"} + kController}}}}});
+  EXPECT_EQ(decide_at("09:00:00"), "");
+  EXPECT_EQ(replicas(), 1);
+  history_.accept({OptionsSet{{{"controllers", {"*"}}}}});
+  history_.edit(kKey, [](Value& object) { object.edit("metadata").set("finalizers", Value::array({"a.example/b"})); });
+  history_.remove(kKey);
   EXPECT_EQ(decide_at("09:00:00"), "");
   EXPECT_EQ(replicas(), 1);
 }
