@@ -35,24 +35,22 @@ local function take_last(status, items, fields, fallback)
   end
 end
 
--- Conditions with equal type, status and reason are merged; the message names each cluster.
+-- Conditions with equal type, status and reason are merged; the message names each cluster. Messages are joined at the
+-- end: appended one by one they would cost more with each of a fleet's clusters.
 local function unite_conditions(status, items)
-  local united = {}
+  local united, messages = {}, {}
   for _, item in ipairs(items or {}) do
     for _, condition in ipairs(item.status and item.status.conditions or {}) do
-      local message = item.clusterName .. "=" .. (condition.message or "")
-      local known
-      for _, one in ipairs(united) do
-        if one.type == condition.type and one.status == condition.status and one.reason == condition.reason then known = one end
+      local place = #united + 1
+      for index, one in ipairs(united) do
+        if one.type == condition.type and one.status == condition.status and one.reason == condition.reason then place = index end
       end
-      if known then
-        known.message = known.message .. ", " .. message
-      else
-        condition.message = message
-        united[#united + 1] = condition
-      end
+      united[place] = united[place] or condition
+      messages[place] = messages[place] or {}
+      table.insert(messages[place], item.clusterName .. "=" .. (condition.message or ""))
     end
   end
+  for index, condition in ipairs(united) do condition.message = table.concat(messages[index], ", ") end
   status.conditions = united
 end
 

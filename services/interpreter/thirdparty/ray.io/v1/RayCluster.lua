@@ -21,7 +21,7 @@ function AggregateStatus(object, items)
   status.conditions = {}
   local cpu, memory, gpu, tpu = "0", "0", 0, 0
   for _, member in ipairs(all) do
-    status.conditions = joined(status.conditions, member.conditions or {})
+    for _, condition in ipairs(member.conditions or {}) do table.insert(status.conditions, condition) end
     if not empty(member.desiredCPU) then cpu = kube.resourceAdd(cpu, member.desiredCPU) end
     if not empty(member.desiredMemory) then memory = kube.resourceAdd(memory, member.desiredMemory) end
     gpu = gpu + to_number(member.desiredGPU, 0)

@@ -65,7 +65,7 @@ function AggregateStatus(object, items)
   status.lastUpdateTime = time_of(items, "lastUpdateTime", true)
   local active, pending, applications = nil, nil, {}
   for _, member in ipairs(statuses(items)) do
-    status.conditions = joined(status.conditions, member.conditions or {})
+    for _, condition in ipairs(member.conditions or {}) do table.insert(status.conditions, condition) end
     status.observedGeneration = math.max(status.observedGeneration, member.observedGeneration or 0)
     if member.serviceStatus == "" then status.serviceStatus = "" end
     active = active or member.activeServiceStatus
