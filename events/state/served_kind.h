@@ -6,6 +6,7 @@
 
 #include "events/base/api_version.h"
 #include "events/base/ids.h"
+#include "events/base/path_segment.h"
 #include "events/kinds/kinds.h"
 #include "events/state/state.h"
 
@@ -25,7 +26,7 @@ struct Served {
     return path + "/" + plural;
   }
   std::string path(std::string_view ns, std::string_view name) const {
-    return collection(ns) + "/" + std::string{name};
+    return collection(ns) + "/" + path_segment(name);
   }
   ObjectKey key(std::string_view ns, std::string_view name) const {
     return {type(), namespaced ? std::string{ns} : std::string{}, std::string{name}};

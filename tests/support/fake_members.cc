@@ -225,7 +225,7 @@ MemberResponse FakeMember::handle(const MemberRequest& request) {
     at += 2;
   }
   target.plural = segments[at];
-  if (segments.size() > at + 1) target.name = segments[at + 1];
+  if (segments.size() > at + 1) target.name = percent_decoded(segments[at + 1]);
   if (segments.size() > at + 2) target.subresource = segments[at + 2];
   if (question != std::string::npos) {
     for (const std::string& pair : split(std::string_view{request.path}.substr(question + 1), '&')) {

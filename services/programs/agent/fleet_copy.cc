@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "events/base/path_segment.h"
 #include "events/control.h"
 #include "events/fold/fold.h"
 #include "events/state/condition.h"
@@ -320,7 +321,7 @@ std::optional<MemberRequest> FleetCopy::plan(const ObjectKey& key) const {
   }
   const auto remote = remote_works_.find(key.name.str());
   if (remote == remote_works_.end()) return std::nullopt;
-  const std::string path = "/apis/work.karmada.io/v1alpha1/namespaces/" + space_ + "/works/" + key.name;
+  const std::string path = "/apis/work.karmada.io/v1alpha1/namespaces/" + space_ + "/works/" + path_segment(key.name);
   if (remote->second.given_back) {
     auto body = released_work(remote->second.object);
     if (!body) return std::nullopt;

@@ -11,6 +11,7 @@
 #include "services/roles/dispatcher/member_object.h"
 #include "tests/support/dispatcher_fixture.h"
 #include "tests/support/fake_task.h"
+#include "tests/support/literals.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -41,6 +42,25 @@ TEST_F(Dispatcher, UpdatesWhenTheWorkChanges_E_13) {  // E-1, E-9, TRAP-12
   EXPECT_EQ(label_of(on_member("m1", web_key), "members-own"), "kept");
   EXPECT_TRUE(has_finalizer(on_member("m1", web_key), "example.com/mine"));
   EXPECT_EQ(applied_condition("m1", web)["observedGeneration"], Value{2});
+}
+
+// A Role may be called anything but "." and "..", without / and %.
+TEST_F(Dispatcher, NamesAreEscapedInPaths) {
+  const ObjectKey key{"roles.rbac.authorization.k8s.io", "default", "a b?dryRun=All#x"};
+  Value role = test::json(R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role",
+      "metadata":{"name":"a b?dryRun=All#x","namespace":"default","uid":"u"},"rules":[]})");
+  place(key.type.str(), role, {{"m1", 0}});
+  EXPECT_FALSE(on_member("m1", key).is_null());
+  role.set("rules", test::json(R"([{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}])"));
+  role.edit("metadata").set("generation", 2);
+  stage.put(key, role);
+  Value touched = binding(role, {{"m1", 0}});
+  touched.edit("spec").edit("resource").set("resourceVersion", "2");
+  stage.put(testing::binding_key(touched), touched);
+  stage.run(Millis{5000});
+  EXPECT_EQ(on_member("m1", key)["rules"].size(), 1U);
+  EXPECT_EQ(stage.members().log.back(),
+            "m1 PUT /apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/a%20b%3FdryRun=All%23x");
 }
 
 TEST_F(Dispatcher, KeysNoLongerWantedAreRemoved_E_13) {  // TRAP-12
