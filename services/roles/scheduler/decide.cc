@@ -142,7 +142,7 @@ Result<Decided> decide_binding(const State& state, const ObjectKey& key, UtcMill
   const Object* object = state.find(key);
   if (object == nullptr || deleting(object->value)) return Nothing{};
   const Binding binding = binding_from(key, object->value);
-  if (!is_schedulable(binding)) return Nothing{};
+  if (!is_schedulable_now(state, binding)) return Nothing{};
   if (!binding.placement.is_object()) {
     return Error{ErrorCode::kInvalid, to_string(key) + ": spec.placement is missing"};
   }

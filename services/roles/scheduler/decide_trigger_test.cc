@@ -35,6 +35,33 @@ TEST(SchedulerTrigger, ALeavingTargetReschedules) {  // S-10.5
   EXPECT_EQ(answer(history), "b:6");
 }
 
+// The policy was deleted, and the template stays: the Cluster would wait for the binding for ever.
+TEST(SchedulerTrigger, ALeavingTargetReschedulesABindingThatNoPolicyHas_1_12_2_S_4) {
+  for (const char* strategy : {kDynamic, kDuplicated}) {
+    History history = history_of({6, strategy, {{"a", 9}, {"b", 9}}});
+    history.settle(decide, kBinding);
+    history.edit(kBinding, [](Value& binding) { binding.edit("metadata").erase("labels"); });
+    history.put(cluster_key("c"), cluster("c", 1000));
+    EXPECT_EQ(answer(history), "nothing new") << "as long as its clusters stay";
+    history.edit(cluster_key("c"), [](Value& value) { value.edit("metadata").edit("finalizers").push_back("x"); });
+    history.remove(cluster_key("c"));
+    EXPECT_EQ(answer(history), "nothing new") << "it is not on that one";
+    history.edit(cluster_key("a"), [](Value& value) { value.edit("metadata").edit("finalizers").push_back("x"); });
+    history.remove(cluster_key("a"));
+    EXPECT_EQ(answer(history), "b:6");
+  }
+}
+
+TEST(SchedulerTrigger, ALeavingTargetIsTakenOffABindingThatFitsNowhereElse_1_12_2) {
+  History history = history_of({6, kDuplicated, {{"a", 9}}});
+  history.settle(decide, kBinding);
+  history.edit(kBinding, [](Value& binding) { binding.edit("metadata").erase("labels"); });
+  history.edit(cluster_key("a"), [](Value& value) { value.edit("metadata").edit("finalizers").push_back("x"); });
+  history.remove(cluster_key("a"));
+  history.settle(decide, kBinding);
+  EXPECT_EQ(history.state().value_of(kBinding)["spec"]["clusters"].size(), 0U);
+}
+
 TEST(SchedulerTrigger, ARequestThatLiesInTheFutureWaits) {  // S-10.3
   History history = history_of({6, kDynamic, {{"a", 9}, {"b", 9}}});
   history.settle(decide, kBinding);

@@ -47,6 +47,20 @@ bool replicas_changed(const State& state, const Binding& binding, const Placemen
   return sum != binding.replicas;
 }
 
+/// The first target that is deleted, or is being deleted.
+const Target* leaving_target(const State& state, const Binding& binding) {
+  for (const Target& target : binding.targets) {
+    const Cluster* cluster = state.cluster(target.cluster);
+    if (cluster == nullptr || cluster->deleting) return &target;
+  }
+  return nullptr;
+}
+
+bool is_ours(const Binding& binding) {
+  return (binding.scheduler_name.empty() || binding.scheduler_name == "default-scheduler") &&
+         !binding.suspension["scheduling"].as_bool();
+}
+
 }  // namespace
 
 bool reschedule_requested(const Value& binding, UtcMillis now) {
@@ -56,9 +70,10 @@ bool reschedule_requested(const Value& binding, UtcMillis now) {
   return requested.value() > last.value() || reschedule_pending(binding);
 }
 
-bool is_schedulable(const Binding& binding) {
-  return binding.claimed && (binding.scheduler_name.empty() || binding.scheduler_name == "default-scheduler") &&
-         !binding.suspension["scheduling"].as_bool();
+bool is_schedulable(const Binding& binding) { return binding.claimed && is_ours(binding); }
+
+bool is_schedulable_now(const State& state, const Binding& binding) {
+  return is_ours(binding) && (binding.claimed || leaving_target(state, binding) != nullptr);
 }
 
 std::optional<Trigger> trigger_of(const State& state, const Binding& binding, const Placement& placement,
@@ -75,12 +90,8 @@ std::optional<Trigger> trigger_of(const State& state, const Binding& binding, co
   if (!binding.workload || placement.strategy == Strategy::kDuplicated) {
     return Trigger{{PlacementTrigger::kFollowsClusters}, false};
   }
-  for (const Target& target : binding.targets) {
-    const Cluster* cluster = state.cluster(target.cluster);
-    if (cluster == nullptr || cluster->deleting) {
-      return Trigger{{PlacementTrigger::kTargetLeaving, target.cluster}, false};
-    }
-  }
+  const Target* leaving = leaving_target(state, binding);
+  if (leaving != nullptr) return Trigger{{PlacementTrigger::kTargetLeaving, leaving->cluster}, false};
   return std::nullopt;
 }
 

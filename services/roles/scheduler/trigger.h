@@ -19,6 +19,9 @@ struct Trigger {
 /// This scheduler's binding, neither unclaimed nor suspended (S-1).
 bool is_schedulable(const Binding& binding);
 
+/// The same, or an unclaimed one with a target that leaves: a Cluster stays until no binding lists it (1.12.2).
+bool is_schedulable_now(const State& state, const Binding& binding);
+
 /// Of a binding, as an object: a fresh placement has been requested since the last one (S-10.3). A time in the future
 /// does not count yet.
 bool reschedule_requested(const Value& binding, UtcMillis now);
