@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "events/base/hash.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
 #include "services/interpreter/lua/arena.h"
@@ -40,8 +41,8 @@ struct LuaContext {
   uint64_t random = 0x9e3779b97f4a7c15U;  ///< math.random's: the same in each call
   /// Numbers beyond 2^53 among the arguments, with their exact values; null if several integers map to the same number.
   std::map<double, Value> large;
-  /// The number of long strings among the arguments with the same hash in Lua: see charge_hash().
-  std::map<uint32_t, int64_t> hashes;
+  /// The different long strings among the arguments, by their hash in Lua: see charge_hash().
+  std::map<uint32_t, std::set<Hash128>> hashes;
   std::vector<Value> shapes;
 };
 
@@ -49,7 +50,8 @@ LuaContext& context_of(lua_State* state);
 /// Deducts steps. Raises when none remain.
 void charge(lua_State* state, int64_t steps);
 /// Lua finds equal strings by an unseeded hash over some of their characters. Strings that differ only in the other
-/// characters make the insertion of each new one as slow as there are such strings, so each is charged for that. This
+/// characters make the insertion of each one as slow as there are such strings, so each is charged for that. Equal
+/// strings are one: what a fleet's clusters report alike costs no more in a larger fleet. This
 /// applies to arguments, which any user may supply; a script that creates such strings itself is stopped by its time
 /// limit. Raises as charge() does.
 void charge_hash(lua_State* state, std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <lua.hpp>
 
@@ -236,7 +237,9 @@ void charge_hash(lua_State* state, std::string_view text) {
   for (size_t at = text.size(); at >= step; at -= step) {
     hash ^= (hash << 5U) + (hash >> 2U) + static_cast<unsigned char>(text[at - 1]);
   }
-  charge(state, context_of(state).hashes[hash]++);
+  std::set<Hash128>& alike = context_of(state).hashes[hash];
+  alike.insert(siphash128(text));
+  charge(state, static_cast<int64_t>(alike.size()) - 1);
 }
 
 Result<void> check(std::string_view script) {

@@ -224,6 +224,16 @@ TEST(InterpreterLua, ArgumentsThatShareAHashAreChargedForTheirCost) {
   const auto error = result_of("function F(o) return 1 end", {with_equal_hashes(4'000)});
   EXPECT_NE(error.find("more than 4000000 steps"), std::string::npos) << error;
   EXPECT_EQ(result_of("function F(o) return 1 end", {with_equal_hashes(1'000)}), "1");
+  const Value names = with_equal_hashes(1'000);
+  EXPECT_NE(result_of("function F(o) return 1 end", {Value::array({names, names, names, names, names})}).find("steps"),
+            std::string::npos)
+      << "also when they come again";
+}
+
+TEST(InterpreterLua, TextsThatManyClustersReportAlikeCostNoMore) {
+  Value items = Value::array();
+  for (int i = 0; i < 10'000; ++i) items.push_back("Deployment has minimum availability, as in every other cluster.");
+  EXPECT_EQ(result_of("function F(o) return #o end", {items}), "10000");
 }
 
 TEST(InterpreterLua, MessagesAndScriptsHaveALength) {
