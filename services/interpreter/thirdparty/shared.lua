@@ -36,7 +36,8 @@ local function take_last(status, items, fields, fallback)
 end
 
 -- Conditions with equal type, status and reason are merged; the message names each cluster. Messages are joined at the
--- end: appended one by one they would cost more with each of a fleet's clusters.
+-- end: appended one by one they would cost more with each of a fleet's clusters. While there are texts as long as the
+-- result every instruction costs more, so this is to come last.
 local function unite_conditions(status, items)
   local united, messages = {}, {}
   for _, item in ipairs(items or {}) do
@@ -111,19 +112,19 @@ end
 local function aggregate_flux(object, items, texts, keep)
   object.status = object.status or {}
   observe(object, items)
-  unite_conditions(object.status, items)
   local fallback = ""
   if keep and items ~= nil then fallback = nil end
   take_last(object.status, items, texts, fallback)
+  unite_conditions(object.status, items)
   return object
 end
 
 -- The same for sources, which also have an artifact.
 local function aggregate_source(object, items, texts)
-  aggregate_flux(object, items, texts, false)
+  object.status = object.status or {}
   object.status.artifact = nil
   take_last(object.status, items, {"artifact"})
-  return object
+  return aggregate_flux(object, items, texts, false)
 end
 
 -- L-10: a suspension that a user has set on a member is kept.

@@ -436,7 +436,7 @@ TEST(ThirdParty, NotebookAndKyverno_L_23) {
 // One step more for each of the clusters that went before would use up the steps of a call.
 TEST(ThirdParty, StatusesOfHundredsOfClustersAreAggregated) {
   const std::string text(120, 'x');
-  const std::vector<std::string> statuses(600,
+  const std::vector<std::string> statuses(1000,
                                           "{observedGeneration: 5, conditions: [{type: Ready, status: 'True', reason: "
                                           "Succeeded, message: " +
                                               text +
@@ -447,9 +447,9 @@ TEST(ThirdParty, StatusesOfHundredsOfClustersAreAggregated) {
   const Value united = git.aggregated("spec: {}", statuses)["conditions"];
   ASSERT_EQ(united.size(), 2U);
   EXPECT_TRUE(united[1]["message"].as_string().starts_with("m1=" + text + ", m2=" + text));
-  EXPECT_TRUE(united[1]["message"].as_string().ends_with(", m600=" + text));
+  EXPECT_TRUE(united[1]["message"].as_string().ends_with(", m1000=" + text));
   for (const char* kind : {"RayCluster", "RayService"}) {
-    EXPECT_EQ(ThirdPartyKind("ray.io/v1", kind).aggregated("spec: {}", statuses)["conditions"].size(), 1200U) << kind;
+    EXPECT_EQ(ThirdPartyKind("ray.io/v1", kind).aggregated("spec: {}", statuses)["conditions"].size(), 2000U) << kind;
   }
 }
 

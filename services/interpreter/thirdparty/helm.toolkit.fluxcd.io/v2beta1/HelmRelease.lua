@@ -2,12 +2,12 @@ local texts = {"lastAttemptedRevision", "lastAppliedRevision", "lastAttemptedVal
 local failures = {"failures", "upgradeFailures", "installFailures"}
 
 function AggregateStatus(object, items)
-  aggregate_flux(object, items, texts, true)
+  object.status = object.status or {}
   -- Only for a release that has such counts; otherwise none are set.
   for _, field in ipairs(failures) do
     if items == nil or object.status[field] ~= nil then sum_up(object.status, items, {field}) end
   end
-  return object
+  return aggregate_flux(object, items, texts, true)
 end
 
 function Retain(desired, observed) return retain_suspend(desired, observed) end

@@ -1,7 +1,6 @@
 function AggregateStatus(object, items)
   if items == nil then return object end
   object.status = {}
-  unite_conditions(object.status, items)
   local rules = {validate = 0, generate = 0, mutate = 0, verifyimages = 0}
   for _, member in ipairs(statuses(items)) do
     if member.autogen ~= nil then object.status.autogen = member.autogen end
@@ -11,6 +10,7 @@ function AggregateStatus(object, items)
     end
   end
   object.status.rulecount = rules
+  unite_conditions(object.status, items)
   return object
 end
 
