@@ -219,6 +219,23 @@ TEST_F(PullMode, WhatARegistrationHasLeftWithoutAClusterIsUnregistered_1_10_3) {
   EXPECT_TRUE(again.ok()) << again;
 }
 
+TEST_F(PullMode, UnregisterNamesWhatTheRemovalWaitsFor_1_10_3) {
+  fleet_.kubectl_ok({"apply", "-f", "-"}, R"(
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: m1, finalizers: [example.com/hold]}
+spec: {syncMode: Pull}
+)");
+  EXPECT_TRUE(eventually([&] {  // at first its namespace
+    const Ran held =
+        fleet_.shiplogctl({"unregister", "m1", "--wait=1s", "--cluster-kubeconfig=" + fleet_.kubeconfig("m1"),
+                           "--karmada-config=" + fleet_.kubeconfig("plane")});
+    return held.code == 1 && held.says("still exists after 1 s: its removal continues: remaining finalizers: ") &&
+           held.says("example.com/hold. Does its agent run? Wait longer with --wait");
+  }));
+  fleet_.kubectl_ok({"patch", "cluster", "m1", "--type=merge", "-p", R"({"metadata":{"finalizers":null}})"});
+}
+
 TEST_F(PullMode, AClusterWhoseAgentIsGoneUnregisters_1_12_2) {
   ASSERT_TRUE(fleet_.shiplogctl(register_command(), "m1").ok());
   start_agent();

@@ -53,6 +53,10 @@ struct UnjoinOptions {
 /// The bindings of a list that are placed on the cluster, and why they are not placed elsewhere; empty: none.
 std::string bindings_on(const Value& bindings, const std::string& cluster);
 
+/// The reason why a Cluster that is being deleted still exists, as far as the user may look: its Works, then the
+/// bindings, then its other finalizers.
+std::string what_holds(ServerConnection& plane, const Value& cluster);
+
 /// Removes a member: deletes the Cluster, waits for its removal, then deletes its credentials in the control plane and
 /// in the member. `member`: the user's access to it; nullptr: the control plane's credentials are used if they still
 /// work.

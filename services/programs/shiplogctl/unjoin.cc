@@ -14,23 +14,6 @@ using Steady = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds{250};
 constexpr auto kReport = std::chrono::seconds{5};
 
-// The reason why a Cluster that is being deleted still exists: its Works, then the bindings, then its other finalizers.
-std::string what_holds(ServerConnection& plane, const Value& cluster) {
-  const std::string name = cluster["metadata"]["name"].str();
-  const auto space = plane.get("/api/v1/namespaces/karmada-es-" + name);
-  if (space) return "its workloads are being removed (kubectl get works -n karmada-es-" + name + ")";
-  for (const char* kind : {"resourcebindings", "clusterresourcebindings"}) {
-    const auto bindings = plane.get(std::string{"/apis/work.karmada.io/v1alpha2/"} + kind);
-    if (!bindings) continue;
-    if (std::string blocking = bindings_on(bindings.value(), name); !blocking.empty()) return blocking;
-  }
-  std::string finalizers;
-  for (const Value& finalizer : cluster["metadata"]["finalizers"].items()) {
-    finalizers += (finalizers.empty() ? "" : ", ") + finalizer.str();
-  }
-  return finalizers.empty() ? "it is being removed" : "remaining finalizers: " + finalizers;
-}
-
 // True: the Cluster is removed.
 Result<bool> wait_until_gone(ServerConnection& plane, const std::string& name, int64_t seconds,
                              std::ostream& progress) {
@@ -128,6 +111,22 @@ Result<void> remove_accounts(ServerConnection* member, const UnjoinOptions& opti
 }
 
 }  // namespace
+
+std::string what_holds(ServerConnection& plane, const Value& cluster) {
+  const std::string name = cluster["metadata"]["name"].str();
+  const auto space = plane.get("/api/v1/namespaces/karmada-es-" + name);
+  if (space) return "its workloads are being removed (kubectl get works -n karmada-es-" + name + ")";
+  for (const char* kind : {"resourcebindings", "clusterresourcebindings"}) {
+    const auto bindings = plane.get(std::string{"/apis/work.karmada.io/v1alpha2/"} + kind);
+    if (!bindings) continue;
+    if (std::string blocking = bindings_on(bindings.value(), name); !blocking.empty()) return blocking;
+  }
+  std::string finalizers;
+  for (const Value& finalizer : cluster["metadata"]["finalizers"].items()) {
+    finalizers += (finalizers.empty() ? "" : ", ") + finalizer.str();
+  }
+  return finalizers.empty() ? "it is being removed" : "remaining finalizers: " + finalizers;
+}
 
 std::string bindings_on(const Value& bindings, const std::string& cluster) {
   constexpr size_t kMostNamed = 3;

@@ -38,10 +38,10 @@ Result<void> remove_cluster(ServerConnection& plane, const UnregisterOptions& op
     // With the last of its Works the agent's permission to look may have gone.
     if (!cluster) return cluster.error();
     if (Steady::now() >= deadline) {
-      return Error{ErrorCode::kTimeout,
-                   "cluster(" + options.name + ") still exists after " + std::to_string(options.wait_seconds) +
-                       " s: its removal continues. Does its agent run? kubectl get works -n " +
-                       execution_space(options.name) + " shows what is left; wait longer with --wait"};
+      return Error{ErrorCode::kTimeout, "cluster(" + options.name + ") still exists after " +
+                                            std::to_string(options.wait_seconds) +
+                                            " s: its removal continues: " + what_holds(plane, cluster.value()) +
+                                            ". Does its agent run? Wait longer with --wait"};
     }
     std::this_thread::sleep_for(kPoll);
   }
