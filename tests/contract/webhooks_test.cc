@@ -183,6 +183,20 @@ TEST(Webhooks, ADenialIsReturnedWithItsCodeAndNothingIsStored) {
   EXPECT_EQ(api().get(kConfigMaps + "/denied").status, 404);
 }
 
+TEST(Webhooks, ADenialOfADeletionInACollectionIsReturnedWithItsCode) {
+  ASSERT_EQ(api().post(kConfigMaps, labelled("kept", "keeps")).status, 201);
+  {
+    const WebhookConfiguration configured{false, "keeps", "/keeps"};
+    webhook_server().set_answer("/keeps", [](const Value&) {
+      return json(R"({"allowed":false,"status":{"code":418,"reason":"Teapot","message":"not this one"}})");
+    });
+    expect_failure(api().call("DELETE", kConfigMaps + "?labelSelector=test%3Dkeeps"), 418, "Teapot",
+                   "admission webhook \"keeps.hooks.example\" denied the request: not this one");
+    EXPECT_EQ(api().get(kConfigMaps + "/kept").status, 200);
+  }
+  EXPECT_EQ(api().remove(kConfigMaps + "/kept").status, 200);
+}
+
 TEST(Webhooks, UpdatesPatchesAndDeletionsContainTheOldObject) {
   const WebhookConfiguration configured{false, "guards", "/guards"};
   webhook_server().set_answer("/guards", [](const Value& request) {

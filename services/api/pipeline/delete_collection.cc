@@ -16,7 +16,7 @@
 namespace shiplog::api {
 namespace {
 
-using Failure = std::optional<Error>;
+using Failure = std::optional<Rejection>;
 
 /// The deletions that are under way.
 struct Deletions {
@@ -40,12 +40,11 @@ awaitable<void> delete_single(const Server& server, const RequestContext& contex
   auto written = co_await carry_out(server, context, write, lane);
   Failure failure;
   if (!written) {
-    const Rejection& rejection = written.error();
-    record_rejection(server, context, rejection);
-    failure = rejection.error;
-    if (rejection.denial && rejection.denial->http_status == 500) failure->code = ErrorCode::kInternal;
+    failure = std::move(written).error();
+    record_rejection(server, context, *failure);
+    failure->denied.reset();  // it is recorded
     // Gone meanwhile is as good (DEL-11).
-    if (failure->code == ErrorCode::kNotFound) failure.reset();
+    if (failure->error.code == ErrorCode::kNotFound) failure.reset();
   }
   deletions->complete_one(std::move(failure));
 }
@@ -67,7 +66,8 @@ awaitable<Failure> delete_all(boost::asio::any_io_executor executor, const Serve
           auto single = delete_single(server, context, write.for_object(key, item), lane, deletions);
           boost::asio::co_spawn(executor, std::move(single), [deletions](const std::exception_ptr& failure) {
             if (failure == nullptr) return;
-            deletions->complete_one(Error{ErrorCode::kInternal, "deleting an object of the collection failed"});
+            deletions->complete_one(
+                Rejection{Error{ErrorCode::kInternal, "deleting an object of the collection failed"}});
           });
         }
         deletions->complete_one({});
