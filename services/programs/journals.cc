@@ -194,7 +194,6 @@ Result<FleetJournals> open_fleet_journals(const JournalAddress& address, const J
   heartbeats.retention = kKeepHeartbeats;
   heartbeats.settings["message.timeout.ms"] = "2000";  // a late heartbeat is worthless
   heartbeats.close_timeout = Millis{500};
-  heartbeats.loss_patience = Millis{5'000};  // if it was lost after all, leaders are elected anew
   SHIPLOG_TRY(journals.heartbeats, open_kafka(std::move(heartbeats)));
   if (with_keys) {
     SHIPLOG_TRY(journals.keys, open_keys(address, options));

@@ -102,7 +102,7 @@ TEST_F(ShiplogdOptions, InvalidValuesAreRefusedAtTheStart_D_3_D_4_S_23_E_21) {
       {"--plugins=*,-Teleporter", "--plugins: there is no plugin \"-Teleporter\"; there are: *, APIEnablement, "},
       {"--controllers=*,-binding",
        "--controllers: \"-binding\" cannot be switched on or off; there are: applicationFailover, "
-       "deploymentReplicasSyncer"},
+       "cronFederatedHorizontalPodAutoscaler, deploymentReplicasSyncer"},
       {"--descheduling-interval=0s", "--descheduling-interval: at least 1s is expected, not \"0s\""},
       {"--descheduling-interval=often", "--descheduling-interval: a duration such as 10m or 1h30m is expected"},
       {"--unschedulable-threshold=-1m", "--unschedulable-threshold: a duration such as 10m or 1h30m is expected"},

@@ -111,7 +111,8 @@ TEST(CtlFindings, AnEvictionSaysWhetherTheOldCopyStillRuns) {
       "clusters": [{"name": "m3", "replicas": 1}],
       "gracefulEvictionTasks": [{"fromCluster": "m1", "purgeMode": "Directly"},
                                 {"fromCluster": "m2", "purgeMode": "Gracefully"}]},
-      "status": {"aggregatedStatus": [{"clusterName": "m3", "applied": true, "health": "Healthy"}]}}])")
+      "status": {"aggregatedStatus": [{"clusterName": "m2", "applied": true, "health": "Healthy"},
+                                      {"clusterName": "m3", "applied": true, "health": "Healthy"}]}}])")
                        .value();
   const auto findings = findings_of(fleet);
   ASSERT_EQ(findings.size(), 2U);
