@@ -36,6 +36,8 @@ bool is_probe(const AuditRow& entry) {
   return !is_request(entry) && all_events_are(entry, kProbes);
 }
 
+bool is_scheduled_run(const AuditRow& entry) { return entry.actor.service == "cron-scaler"; }
+
 bool names_cause(const AuditRow& entry) {
   if (entry.cause.entry_id.empty() || is_probe(entry)) return false;
   return !is_report(entry) || entry.actor.service != "collector";

@@ -22,6 +22,10 @@ bool is_report(const AuditRow& entry);
 /// A cluster was looked at: no entry led to what was found.
 bool is_probe(const AuditRow& entry);
 
+/// The clock brought it about: a CronFederatedHPA was due. It follows from what the user last said in that object,
+/// whose status is part of the entry.
+bool is_scheduled_run(const AuditRow& entry);
+
 /// Whether `entry` names a cause that counts.
 bool names_cause(const AuditRow& entry);
 

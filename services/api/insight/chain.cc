@@ -26,7 +26,8 @@ bool follows_from_a_deletion(const AuditRow& entry) {
 // The status of many objects is recorded in one entry, and so are the deletions that follow from one: most events
 // of such an entry belong to other stories.
 bool is_gathered(const AuditRow& entry) {
-  return entry.events.size() > 1 && (entry.cause.entry_id.empty() || follows_from_a_deletion(entry));
+  return entry.events.size() > 1 && !is_scheduled_run(entry) &&
+         (entry.cause.entry_id.empty() || follows_from_a_deletion(entry));
 }
 
 bool in_story(const std::vector<ObjectKey>& story, const ObjectKey& key) {
@@ -59,7 +60,7 @@ Result<void> follow(const View& view, AuditRow& entry, std::vector<ObjectKey>& s
 // another kind of event made.
 Result<std::optional<AuditRow>> step_before(const View& view, const AuditRow& entry) {
   for (const AuditEvent& event : entry.events) {
-    if (event.subject.empty()) continue;
+    if (event.subject.empty() || (is_scheduled_run(entry) && event.kind != "StatusUpdated")) continue;
     // The entry may have made several revisions; all up to its last one are read, itself excepted.
     SHIPLOG_TRY(auto versions, HistoryQuery{view}.versions(event.subject, true, kVersionsLookedAt, entry.revision));
     for (VersionRow& version : versions) {

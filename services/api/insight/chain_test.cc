@@ -185,6 +185,23 @@ TEST_F(InsightChainTest, WhatAProbeOfAClusterFindsFollowsFromNoRequest) {
   EXPECT_EQ(tainted["why"]["causes"][0]["event"].str(), "ClusterConditionChanged") << "and not who joined it";
 }
 
+TEST_F(InsightChainTest, WhatACronFederatedHpaScalesFollowsFromIt) {
+  const ObjectKey hours{"cronfederatedhpas.autoscaling.karmada.io", "default", "hours"};
+  fleet.create(hours, "rules");
+  for (const char* status : {"due", "done"}) {
+    Entry run;
+    run.actor = {"system:shiplog:cron-scaler", {}, "cron-scaler", "", ""};
+    run.events = {ObjectUpdated{kTemplate, object_value(kTemplate, status)},
+                  StatusUpdated{hours, object_value(hours, status)}};
+    fleet.write(std::move(run));
+  }
+  Reader reader = fleet.reader();
+  const Value scaled = must(history_of(must(reader.view()), kTemplate, 1, true))[0];
+  ASSERT_EQ(scaled["why"]["causes"].size(), 1U);
+  EXPECT_EQ(scaled["why"]["causes"][0]["event"].str(), "ObjectCreated");
+  EXPECT_EQ(scaled["why"]["causes"][0]["object"]["name"].str(), "hours") << "and not who created the template";
+}
+
 TEST_F(InsightChainTest, HistoryKeepsSecretsToItself) {
   const ObjectKey secret{type::kSecret, "default", "s"};
   fleet.create(secret, "old");
