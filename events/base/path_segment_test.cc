@@ -12,5 +12,10 @@ TEST(PathSegment, EscapesWhatWouldEndItOrTheRequestLine) {
   EXPECT_EQ(path_segment("é\n"), "%C3%A9%0A");
 }
 
+TEST(PercentEncoding, LettersDigitsAndWhatIsPlainStay) {
+  EXPECT_EQ(percent_encoded("aZ9-._~/=&", "-._~"), "aZ9-._~%2F%3D%26");
+  EXPECT_EQ(percent_encoded("a-\xff", ""), "a%2D%FF");
+}
+
 }  // namespace
 }  // namespace shiplog

@@ -99,8 +99,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     const std::lock_guard lock{mutex_};
     if (over() || writing_.load()) return;
     std::string out;
-    // W-17. With another schema the same objects read differently: the client goes on from what it has, with a watch of
-    // the new one.
+    // W-17. Its events have the form of the old schema: the client begins another watch at the revision that it has.
     if (redefined()) return finish();
     const bool unserved = no_longer_served();
     if (!behind(out)) return;  // ended with an error event

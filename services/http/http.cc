@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/ascii.h"
+#include "events/base/percent_encoding.h"
 #include "events/base/valid_utf8.h"
 
 namespace shiplog {
@@ -100,23 +101,7 @@ Result<void> parse_target(HttpRequest& request) {
 }
 
 std::string percent_encode(std::string_view text, bool keep_slash) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const char l = lower_case(c);
-    const bool plain = (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-                       c == '~' || (keep_slash && c == '/');
-    if (plain) {
-      out.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.push_back('%');
-      out.push_back(kHex[byte >> 4]);
-      out.push_back(kHex[byte & 15]);
-    }
-  }
-  return out;
+  return percent_encoded(text, keep_slash ? "-._~/" : "-._~");
 }
 
 std::string encode_target(std::string_view path, const HttpRequest::Query& query) {

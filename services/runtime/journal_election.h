@@ -24,7 +24,7 @@ class JournalElection final : public Election {
     Executor* executor = nullptr;
     Millis heartbeat_every{100};
     int patience = 5;
-    Millis unheard_after{30'000};  ///< without a heartbeat of its own in the log, trouble() says so
+    Millis unheard_after{30'000};  ///< trouble() reports when no heartbeat of its own was read for so long
     uint32_t fold_version = 0;     ///< the newest that this build supports
   };
 

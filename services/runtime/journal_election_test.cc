@@ -106,7 +106,7 @@ TEST(JournalElection, AHeartbeatThatIsNotStoredYetIsWaitedForWithoutTakingThePro
   for (const int64_t patience : heartbeats->patience) EXPECT_GT(patience, 0);
 }
 
-/// A topic that is deleted and created again: who reads it is told that its records are lost.
+/// A topic that is deleted and created again: reading it fails, as its records are lost.
 class ReplacedJournal final : public Journal {
  public:
   void append(std::string bytes, Appended done) override { now()->append(std::move(bytes), std::move(done)); }

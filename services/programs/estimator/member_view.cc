@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/base/json.h"
+#include "events/base/percent_encoding.h"
 
 namespace shiplog::estimator {
 namespace {
@@ -23,23 +24,6 @@ constexpr std::array<ListRequest, 5> kLists = {{{"/api/v1/nodes", &MemberObjects
                                                 {"/apis/apps/v1/replicasets", &MemberObjects::replica_sets},
                                                 {"/api/v1/resourcequotas", &MemberObjects::resource_quotas}}};
 
-/// A continue token in a URL.
-std::string escaped(const std::string& text) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
-      out += c;
-    } else {
-      out += '%';
-      out += kDigits[byte >> 4U];
-      out += kDigits[byte & 15U];
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
@@ -54,8 +38,8 @@ struct MemberView::Impl : std::enable_shared_from_this<MemberView::Impl> {
   void list(std::shared_ptr<MemberObjects> into, size_t at, const std::string& token) {
     if (at == lists) return finish(MemberObjectsPtr{std::move(into)});
     HttpRequest request;
-    request.target =
-        std::string{kLists.at(at).path} + "?limit=2000" + (token.empty() ? "" : "&continue=" + escaped(token));
+    request.target = std::string{kLists.at(at).path} + "?limit=2000" +
+                     (token.empty() ? "" : "&continue=" + percent_encoded(token, ""));
     request.headers = {{"Accept", "application/json"}};
     const auto used = client;  // the answer may be followed by the next list before this call returns
     used->request(std::move(request), kListTimeout,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "events/base/percent_encoding.h"
 #include "events/base/utf8.h"
 #include "events/state/condition.h"
 #include "events/state/work.h"
@@ -33,24 +34,6 @@ const Value& unhealthy_workload(const Value& work) {
     }
   }
   return kNone;
-}
-
-std::string escaped(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-    if (plain) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
-  }
-  return out;
 }
 
 PodProblem problem_of_pod(const Value& pod) {
@@ -125,7 +108,7 @@ std::string pods_path(const Value& manifest) {
   }
   if (selector.empty()) return "";
   return "/api/v1/namespaces/" + manifest["metadata"]["namespace"].str() + "/pods?limit=" + std::to_string(kMostPods) +
-         "&labelSelector=" + escaped(selector);
+         "&labelSelector=" + percent_encoded(selector, "-._");
 }
 
 PodProblem problem_of(const Value& pods) {

@@ -217,7 +217,7 @@ TEST_F(DispatcherDecide, DividesCompletionsByParallelism_X_55_X_56) {  // B-10
   EXPECT_EQ(dispatcher::divide(7, {{"a", 0}, {"b", 0}}, ""), (std::vector<Target>{{"a", 0}, {"b", 0}}));
 }
 
-// Decided on the thread that answers everybody: handed out one by one these would take a quarter of an hour.
+// This runs on the fold thread. Handed out one by one, these would take a quarter of an hour.
 TEST_F(DispatcherDecide, TwoBillionCompletionsTakeNoLonger_B_10) {  // S-47
   EXPECT_EQ(dispatcher::divide(2147483647, {{"a", 2}, {"b", 1}}, ""),
             (std::vector<Target>{{"a", 1431655765}, {"b", 715827882}}));

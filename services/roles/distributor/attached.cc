@@ -225,7 +225,7 @@ std::vector<Referrer> referrers_of(const State& state, const ObjectKey& attached
   for (const ObjectKey& key : keys) {
     auto meant = meaning(state, key, attached);
     if (!meant || (!resource.is_null() && !same_object(*meant, resource))) continue;
-    // What follows already goes on: to release it would take it away from the members.
+    // A dependency that is attached already stays so: releasing it would delete it in the members.
     if (!follows(existing, key) && !author_may_get(state, *meant)) continue;
     // N-2: of another group's kind with the same name.
     const bool same = found.empty() || (meant->api_version == found.front().api_version &&

@@ -234,7 +234,7 @@ TEST(FieldOverrider, NumbersOfJsonThatAreNotOverriddenKeepTheirText_B_20) {
   EXPECT_EQ(moved.value(), Value{R"({"l":["number 0",18446744073709551615,1]})"});
 }
 
-// Whoever writes the text must not be able to make this take long: it is done on the thread that answers everybody.
+// This runs on the fold thread: no text that a user writes may make it take long.
 TEST(FieldOverrider, TextThatLooksLikeAMarkTakesNoLonger_B_20) {
   const std::string dashes = R"(,"s":"number )" + std::string(900'000, '-') + R"("})";
   const auto made = text_after(R"({"id":18446744073709551615)" + dashes, "json",

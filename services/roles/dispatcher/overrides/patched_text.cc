@@ -45,8 +45,8 @@ std::vector<std::string_view> rounded_numbers(std::string_view json) {
   return found;
 }
 
-/// What no string of these documents, which are canonical JSON, has in it. Whoever writes them cannot know their hash,
-/// so that the first is nearly always one: else they could make this search as often as they are long.
+/// A text that occurs nowhere in these documents, which are canonical JSON. It begins with their hash, which a user
+/// cannot put into them; a fixed text could be, and then each dash behind it would take another search.
 std::string unused_mark(const std::string& documents) {
   std::string mark = "number " + to_string(siphash128(documents)) + " ";
   while (documents.find(mark) != std::string::npos) mark += '-';
