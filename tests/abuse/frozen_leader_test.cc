@@ -8,7 +8,6 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include "tests/support/fleet.h"
 
@@ -46,7 +45,7 @@ TEST_F(FrozenLeader, IsReplacedAndDoesNoHarmWhenItContinues) {
     }
   }};
   std::this_thread::sleep_for(std::chrono::milliseconds{200 + std::random_device{}() % 50});
-  EXPECT_EQ(::kill(pid("first"), SIGSTOP), 0);
+  EXPECT_TRUE(fleet_.process("first").freeze());
   stopped = true;
   load.join();
   const ApiClient api = fleet_.api("second");
@@ -65,7 +64,7 @@ TEST_F(FrozenLeader, IsReplacedAndDoesNoHarmWhenItContinues) {
         << "it was killed only because it kept the journal locked";
     return;
   }
-  ::kill(pid("first"), SIGCONT);
+  fleet_.process("first").thaw();
   EXPECT_TRUE(eventually([&] {
     return read_file(fleet_.path("first.log")).find("event=lease.lost service=binder") != std::string::npos ||
            read_file(fleet_.path("first.log")).find("event=lease.released service=binder") != std::string::npos;

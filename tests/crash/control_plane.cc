@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include "events/journal/embedded/sqlite_journal.h"
 #include "tests/crash/journal_history.h"
@@ -111,8 +110,8 @@ void CrashControlPlane::kill(const std::string& name, ClientWorkload* workload) 
   fleet_.kill(name);
 }
 
-void CrashControlPlane::freeze(const std::string& name) { ::kill(fleet_.process(name).pid(), SIGSTOP); }
-void CrashControlPlane::thaw(const std::string& name) { ::kill(fleet_.process(name).pid(), SIGCONT); }
+void CrashControlPlane::freeze(const std::string& name) { fleet_.process(name).freeze(); }
+void CrashControlPlane::thaw(const std::string& name) { fleet_.process(name).thaw(); }
 
 void CrashControlPlane::check(const std::vector<Operation>& operations) {
   const e2e::ApiClient api = fleet_.api();

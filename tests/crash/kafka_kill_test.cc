@@ -1,5 +1,4 @@
 // The kill tests on Apache Kafka, with kills of the broker itself.
-#include <csignal>
 #include <random>
 #include <thread>
 
@@ -49,9 +48,9 @@ TEST(KillBroker, TheBrokerIsKilledAndFrozenUnderLoad) {
   for (int round = 0; round < 2 * soak() && !::testing::Test::HasFailure(); ++round) {
     ASSERT_TRUE(load.wait_for(20 + random() % 60)) << plane.fleet().log_tail("plane");
     if (round % 2 == 0) {
-      ::kill(broker.pid(0), SIGSTOP);
+      broker.freeze(0);
       std::this_thread::sleep_for(std::chrono::milliseconds{random() % 2000});  // duration of the fault
-      ::kill(broker.pid(0), SIGCONT);
+      broker.thaw(0);
       continue;
     }
     broker.kill(0);

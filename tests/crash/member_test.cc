@@ -1,6 +1,5 @@
 // Members that are stopped, frozen or slow under load: other members are not affected, the Works report the cause, and
 // the members are brought up to date when they are reachable again.
-#include <csignal>
 
 #include <gtest/gtest.h>
 
@@ -75,7 +74,7 @@ TEST_F(FaultyMembers, DoNotDelayOthersAndAreBroughtUpToDate) {
   load.add_server("plane", std::make_shared<e2e::ApiClient>(fleet().kubeconfig("plane")));
   ASSERT_TRUE(load.wait_for(20));
   fleet().kill("dead");
-  ::kill(fleet().process("frozen").pid(), SIGSTOP);
+  EXPECT_TRUE(fleet().process("frozen").freeze());
   ASSERT_TRUE(load.wait_for(60));
   for (int number = 0; number < 3; ++number) {
     expect_healthy_member_receives("own-x-" + std::to_string(number), "x" + std::to_string(number));
@@ -93,7 +92,7 @@ TEST_F(FaultyMembers, DoNotDelayOthersAndAreBroughtUpToDate) {
   for (const std::string& response : load.unexpected_responses()) ADD_FAILURE() << response;
   EXPECT_EQ(load.last_server_error(), "");
 
-  ::kill(fleet().process("frozen").pid(), SIGCONT);
+  fleet().process("frozen").thaw();
   fleet().member("dead", {"--listen=" + address});  // empty: a trial member keeps only its identity
   const e2e::ApiClient plane = fleet().api();
   for (const char* member : {"well", "slow", "frozen", "dead"}) {

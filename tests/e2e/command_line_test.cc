@@ -1,7 +1,6 @@
 // shiplogctl on a whole fleet: members through the control plane's proxy, in one table; policies, taints, promotion;
 // and the commands that kubectl runs.
 #include <array>
-#include <csignal>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -104,9 +103,9 @@ TEST_F(FleetCommandLine, AnErrorOfOneClusterDoesNotAffectTheOthers_cli_3) {
 
 // A frozen member accepts connections and never answers.
 TEST_F(FleetCommandLine, AFrozenMemberIsReportedAndTheOthersAreShown) {
-  ASSERT_EQ(::kill(fleet_.process("member2").pid(), SIGSTOP), 0);
+  ASSERT_TRUE(fleet_.process("member2").freeze());
   const Ran ran = ctl({"get", "nodes", "-s", "members", "--cluster-timeout", "2"});
-  ::kill(fleet_.process("member2").pid(), SIGCONT);
+  fleet_.process("member2").thaw();
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.out.find("member1-node-1   member1"), std::string::npos) << ran;
   EXPECT_EQ(ran.out.find("member2-node"), std::string::npos) << ran;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include "events/slots.h"
 #include "tests/support/fleet.h"
@@ -138,7 +137,7 @@ TEST_F(DividedMembers, AreServedByAllProcessesAndTakenOverFromOneThatIsKilledOrF
     return names;
   }();
   ASSERT_EQ(left.size(), 1U);
-  ASSERT_EQ(::kill(fleet_.process(frozen).pid(), SIGSTOP), 0);
+  ASSERT_TRUE(fleet_.process(frozen).freeze());
   EXPECT_TRUE(eventually([&] { return owner("dispatcher", "member1") == *left.begin(); }));
   put("second", "c");
   expect_everywhere("second", "c");
@@ -156,7 +155,7 @@ TEST_F(DividedMembers, AreServedByAllProcessesAndTakenOverFromOneThatIsKilledOrF
         << "it was killed only because it kept the journal locked";
     return;
   }
-  ASSERT_EQ(::kill(fleet_.process(frozen).pid(), SIGCONT), 0);
+  fleet_.process(frozen).thaw();
   // It notices, and gets a share again.
   EXPECT_TRUE(eventually([&] { return shares("dispatcher").size() == 2 && shares("collector").size() == 2; }))
       << api_->get("/shiplog/v1/status");

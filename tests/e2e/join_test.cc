@@ -1,5 +1,4 @@
 // Objects that join, rotate-credentials and unjoin create and delete in the control plane and in the member.
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -132,11 +131,11 @@ TEST_F(Join, OfTwoJoinsUnderOneNameOneFailsAndLeavesTheOtherAlone_1_4_6) {
                  fleet_.path("beside.log")};
   // Stopped between its checks and what it writes to the control plane: it has ten requests to the slow member ahead.
   ASSERT_TRUE(eventually([&] { return fleet_.api("slow").get(kRole).status == 200; })) << read_file(beside.log());
-  ASSERT_EQ(::kill(beside.pid(), SIGSTOP), 0);
+  ASSERT_TRUE(beside.freeze());
   const Ran joined = join("m1", "m1");
   ASSERT_TRUE(joined.ok()) << joined;
   const std::string own = token();
-  ASSERT_EQ(::kill(beside.pid(), SIGCONT), 0);
+  beside.thaw();
   ASSERT_TRUE(eventually([&] { return !beside.running(); })) << read_file(beside.log());
   EXPECT_NE(read_file(beside.log()).find("cluster(m1) already exist"), std::string::npos) << read_file(beside.log());
   EXPECT_EQ(token(), own);

@@ -27,8 +27,9 @@ class KafkaCluster {
   /// kill -9 of a broker, and its restart with the same data, without waiting.
   void kill(int broker);
   void start(int broker);
-  /// Process id of a broker, to send signals.
-  pid_t pid(int broker) const { return nodes_.at(static_cast<size_t>(broker)).process->pid(); }
+  /// Process::freeze() and Process::thaw() of a broker.
+  bool freeze(int broker) { return nodes_.at(static_cast<size_t>(broker)).process->freeze(); }
+  void thaw(int broker) { nodes_.at(static_cast<size_t>(broker)).process->thaw(); }
   /// Waits until this number of brokers is reachable.
   void wait_ready(int brokers);
   struct Partition {

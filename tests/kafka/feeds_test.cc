@@ -1,7 +1,6 @@
 // Feeds as topics of a real broker: leaders are killed and frozen while clients write, and a consumer that reads
 // committed records only has each event once.
 #include <algorithm>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <set>
@@ -246,10 +245,10 @@ TEST_F(FeedsOnKafka, EachEventIsThereOnceThoughLeadersAreKilledAndFrozenAndAFeed
   // Frozen in the middle, replaced, and woken up while another one leads: two at once believe that they lead.
   serve("third", "feeds");
   EXPECT_TRUE(eventually([&] { return fleet_.log_tail("third").find("journal.caught_up") != std::string::npos; }));
-  ::kill(fleet_.process("second").pid(), SIGSTOP);
+  EXPECT_TRUE(fleet_.process("second").freeze());
   EXPECT_TRUE(eventually([&] { return publishes("third"); })) << fleet_.log_tail("third");
   after_more_writes(50);
-  ::kill(fleet_.process("second").pid(), SIGCONT);
+  fleet_.process("second").thaw();
   after_more_writes(100);
   writes.stop();
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -86,8 +85,7 @@ TEST_F(OnKafka, ReadsWaitForAFrozenBrokerAndHoldUpNoOtherRequest) {
   EXPECT_EQ(api_->get("/api/v1/namespaces/default").status, 200);
   std::vector<std::unique_ptr<ApiClient>> clients(16);  // more than the server has threads
   for (auto& client : clients) client = std::make_unique<ApiClient>(fleet_.kubeconfig("plane"));
-  const pid_t broker = kafka_test::shared_cluster().pid(0);
-  ASSERT_EQ(::kill(broker, SIGSTOP), 0);
+  ASSERT_TRUE(kafka_test::shared_cluster().freeze(0));
   std::vector<std::future<int>> reads;
   for (const auto& client : clients) {
     reads.push_back(std::async(std::launch::async, [&] { return client->get("/api/v1/namespaces/default").status; }));
@@ -97,7 +95,7 @@ TEST_F(OnKafka, ReadsWaitForAFrozenBrokerAndHoldUpNoOtherRequest) {
     return api_->get("/metrics").body.find("apiserver_current_inflight_requests{request_kind=\"readOnly\"} 17\n") !=
            std::string::npos;
   }));
-  ASSERT_EQ(::kill(broker, SIGCONT), 0);
+  kafka_test::shared_cluster().thaw(0);
   for (auto& read : reads) EXPECT_EQ(read.get(), 200);
 }
 
@@ -123,8 +121,7 @@ TEST_F(OnKafka, WaitingForAFrozenBrokerAUserHoldsNoMoreThanItsShareOfTheRequests
         reads, [](const auto& read) { return read.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
   };
   EXPECT_EQ(read_as(*clients[0], "flood").get(), 200);
-  const pid_t broker = kafka_test::shared_cluster().pid(0);
-  ASSERT_EQ(::kill(broker, SIGSTOP), 0);
+  ASSERT_TRUE(kafka_test::shared_cluster().freeze(0));
   std::vector<std::future<int>> reads;
   for (const auto& client : clients) reads.push_back(read_as(*client, "flood"));
   EXPECT_TRUE(eventually([&] { return answered(reads) == 6; })) << answered(reads);
@@ -132,7 +129,7 @@ TEST_F(OnKafka, WaitingForAFrozenBrokerAUserHoldsNoMoreThanItsShareOfTheRequests
   std::future<int> of_another = read_as(own, "alice");
   EXPECT_EQ(api_->get("/metrics").status, 200);
   EXPECT_EQ(answered(reads), 6) << "half of the eight wait";
-  ASSERT_EQ(::kill(broker, SIGCONT), 0);
+  kafka_test::shared_cluster().thaw(0);
   std::map<int, int> statuses;
   for (auto& read : reads) ++statuses[read.get()];
   EXPECT_EQ(statuses, (std::map<int, int>{{200, 4}, {429, 6}}));

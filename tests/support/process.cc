@@ -118,6 +118,19 @@ void Process::kill() {
   ended_ = true;
 }
 
+bool Process::freeze() {
+  if (!running()) return false;
+  ::kill(pid_, SIGSTOP);
+  // Linux reports the stop when the last thread has stopped.
+  int status = 0;
+  if (::waitpid(pid_, &status, WUNTRACED) == pid_ && WIFSTOPPED(status)) return true;
+  status_ = status;
+  ended_ = true;
+  return false;
+}
+
+void Process::thaw() { ::kill(pid_, SIGCONT); }
+
 int Process::terminate(std::chrono::milliseconds patience) {
   if (running()) ::kill(pid_, SIGTERM);
   if (!eventually([this] { return !running(); }, patience)) {

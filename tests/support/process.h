@@ -34,6 +34,11 @@ class Process {
   bool running();
   /// kill -9, and waits for the end.
   void kill();
+  /// SIGSTOP, and waits until every thread has stopped: what is sent to the process after this is not answered.
+  /// False if it has ended.
+  bool freeze();
+  /// SIGCONT.
+  void thaw();
   /// SIGTERM, and waits; the exit code, or -1 when it did not end by itself in time (it is killed then).
   int terminate(std::chrono::milliseconds patience = std::chrono::seconds{30});
   const std::string& log() const { return log_; }
