@@ -1,6 +1,7 @@
 #include <array>
 #include <mutex>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
 constexpr int kOpenMs = 30'000;
+constexpr std::chrono::milliseconds kPause{50};
 
 using Settings = std::map<std::string, std::string>;
 
@@ -61,6 +63,7 @@ struct Client::Impl {
 
   /// All partitions of the results, from their present ends on.
   bool read_results(std::string& error) {
+    const auto deadline = Steady::now() + std::chrono::milliseconds{kOpenMs};
     Owned<rd_kafka_topic_t> topic{rd_kafka_topic_new(consumer.get(), results.c_str(), nullptr), rd_kafka_topic_destroy};
     const rd_kafka_metadata_t* raw = nullptr;
     if (const auto failed_with = rd_kafka_metadata(consumer.get(), 0, topic.get(), &raw, kOpenMs);
@@ -80,8 +83,15 @@ struct Client::Impl {
     for (int partition = 0; partition < partitions; ++partition) {
       int64_t oldest = 0;
       int64_t end = 0;
-      const auto failed_with =
-          rd_kafka_query_watermark_offsets(consumer.get(), results.c_str(), partition, &oldest, &end, kOpenMs);
+      const auto query = [&] {
+        return rd_kafka_query_watermark_offsets(consumer.get(), results.c_str(), partition, &oldest, &end, kOpenMs);
+      };
+      auto failed_with = query();
+      // The leader of a topic that was just created does not know of it yet; an election is usually over soon.
+      while (failed_with != RD_KAFKA_RESP_ERR_NO_ERROR && Steady::now() < deadline) {
+        std::this_thread::sleep_for(kPause);
+        failed_with = query();
+      }
       if (failed_with != RD_KAFKA_RESP_ERR_NO_ERROR) {
         error = "the end of " + results + " cannot be read: " + rd_kafka_err2str(failed_with);
         return false;

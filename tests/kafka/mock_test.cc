@@ -9,7 +9,9 @@
 
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <shiplog/client.h>
 
+#include "events/journal/kafka/feed_writer.h"
 #include "events/journal/kafka/head.h"
 #include "tests/journal_contract/journal_contract.h"
 
@@ -48,6 +50,7 @@ namespace {
 using Strings = std::vector<std::string>;
 constexpr int16_t kProduce = 0;  // Kafka's API key of the request
 constexpr int16_t kFetch = 1;
+constexpr int16_t kListOffsets = 2;
 constexpr int32_t kLeader = 1;
 
 class KafkaFaults : public ::testing::Test {
@@ -300,6 +303,24 @@ TEST_F(KafkaFaults, AnImmediateRetrySucceedsDespiteADeadProducer) {
   };
   for (const std::string& entry : numbered(kEntries)) put(entry);
   ASSERT_EQ(all.get_future().wait_for(std::chrono::milliseconds{kPatience.value}), std::future_status::ready);
+}
+
+// As that of a topic that was created a moment ago.
+TEST_F(KafkaFaults, FeedsAndClientsWaitForALeaderThatDoesNotKnowItsPartitionYet) {
+  const std::vector<rd_kafka_resp_err_t> early(3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
+  KafkaFeedOptions feeds;
+  feeds.journal = options_;
+  feeds.transactional_id = feeds.group = options_.topic + ".feeds";
+  feeds.topics = {options_.topic + ".feed.api"};
+  mock_.make_topic(feeds.topics[0]);
+  fail_next(kListOffsets, early);
+  const auto writer = KafkaFeedWriter::open(feeds);
+  EXPECT_TRUE(writer) << writer.error().message;
+
+  mock_.make_topic(options_.topic + ".results");
+  fail_next(kListOffsets, early);
+  std::string error;
+  EXPECT_NE(client::Client::open({options_.brokers, options_.topic, {}, "", ""}, true, error), nullptr) << error;
 }
 
 TEST_F(KafkaFaults, ASlowBrokerGetsFewerAndLargerRequests) {

@@ -224,16 +224,26 @@ Result<std::vector<int64_t>> KafkaFeedWriter::Impl::find_bounds(const std::strin
       raw, rd_kafka_metadata_destroy};
   const int partitions = metadata->topic_cnt == 1 ? metadata->topics[0].partition_cnt : 0;
   if (partitions == 0) return client->unavailable("its partitions are unknown");
-  const ListPtr list{rd_kafka_topic_partition_list_new(partitions), rd_kafka_topic_partition_list_destroy};
-  for (int32_t partition = 0; partition < partitions; ++partition) {
-    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = which;
-  }
-  auto asked = rd_kafka_offsets_for_times(client->handle(), list.get(), timeout_ms());
   std::vector<int64_t> found(static_cast<size_t>(partitions));
-  for (int index = 0; index < list->cnt; ++index) {
-    const rd_kafka_topic_partition_t& partition = list->elems[index];
-    if (asked == RD_KAFKA_RESP_ERR_NO_ERROR) asked = partition.err;
-    found[static_cast<size_t>(partition.partition)] = std::max<int64_t>(partition.offset, 0);
+  const auto ask = [&] {
+    const ListPtr list{rd_kafka_topic_partition_list_new(partitions), rd_kafka_topic_partition_list_destroy};
+    for (int32_t partition = 0; partition < partitions; ++partition) {
+      rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = which;
+    }
+    auto error = rd_kafka_offsets_for_times(client->handle(), list.get(), timeout_ms());
+    for (int index = 0; index < list->cnt; ++index) {
+      const rd_kafka_topic_partition_t& partition = list->elems[index];
+      if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = partition.err;
+      found[static_cast<size_t>(partition.partition)] = std::max<int64_t>(partition.offset, 0);
+    }
+    return error;
+  };
+  const auto deadline = Steady::now() + std::chrono::milliseconds{options.timeout.value};
+  auto asked = ask();
+  // The leader of a topic that was just created does not know of it yet; an election is usually over soon.
+  while (asked != RD_KAFKA_RESP_ERR_NO_ERROR && Steady::now() < deadline) {
+    std::this_thread::sleep_for(kPause);
+    asked = ask();
   }
   if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) return error_of(*client, "its offsets are unknown", asked, nullptr);
   return found;
