@@ -4,6 +4,7 @@
 #include "events/base/ascii.h"
 #include "events/kinds/kinds.h"
 #include "events/kinds/pattern.h"
+#include "events/kinds/selectable_fields.h"
 #include "events/kinds/structural_schema.h"
 
 namespace shiplog {
@@ -41,8 +42,9 @@ class DefinitionReader {
           "Unsupported value: " + quoted(crd_["kind"].str()) + ": supported values: \"CustomResourceDefinition\"");
     }
     read_names();
-    refuse_unsupported();
+    read_conversion();
     std::vector<Kind> kinds = read_versions();
+    if (!common_.conversion.is_null()) check_storage_is_served();
     if (causes.empty()) mark_storage(kinds);
     return kinds;
   }
@@ -97,14 +99,15 @@ class DefinitionReader {
     }
   }
 
-  void refuse_unsupported() {
+  /// What the webhook's own fields are to be is a rule of admission.
+  void read_conversion() {
     const std::string_view strategy = spec_["conversion"]["strategy"].as_string("None");
     if (strategy == "Webhook") {
-      add("spec.conversion.strategy", kForbidden,
-          "Forbidden: conversion webhooks are not supported by this server; use None");
+      common_.conversion = spec_["conversion"]["webhook"];
+      if (common_.conversion.is_null()) common_.conversion = Value::object();
     } else if (strategy != "None") {
       add("spec.conversion.strategy", kNotSupported,
-          "Unsupported value: " + quoted(std::string{strategy}) + ": supported values: \"None\"");
+          "Unsupported value: " + quoted(std::string{strategy}) + ": supported values: \"None\", \"Webhook\"");
     }
     if (spec_["preserveUnknownFields"].as_bool()) {
       add("spec.preserveUnknownFields", kInvalid,
@@ -146,15 +149,16 @@ class DefinitionReader {
     for (const Value& column : version["additionalPrinterColumns"].items()) {
       kind.columns.push_back(read_column(column, path + ".additionalPrinterColumns[" + std::to_string(index++) + "]"));
     }
-    if (version["selectableFields"].size() > 0) {
-      add(path + ".selectableFields", kForbidden,
-          "Forbidden: field selectors of custom resources are not supported by this server");
-    }
+    const size_t before = causes.size();
     const Value& schema = version["schema"]["openAPIV3Schema"];
     if (schema.is_null()) {
       add(path + ".schema.openAPIV3Schema", kRequired, "Required value: schemas are required");
     } else {
       kind.schema = read_structural_schema(schema, path + ".schema.openAPIV3Schema", causes);
+    }
+    if (causes.size() == before) {
+      kind.selectable_fields =
+          read_selectable_fields(version["selectableFields"], *kind.schema, path + ".selectableFields", causes);
     }
     return kind;
   }
@@ -195,9 +199,21 @@ class DefinitionReader {
     return read;
   }
 
-  // Versions differ in apiVersion alone (there is no conversion). If the storage version is not served, objects are
-  // stored under the preferred version that is served, so that no other code needs to handle a version that is not
-  // served.
+  /// mark_storage() may choose another version only where versions differ in apiVersion alone.
+  void check_storage_is_served() {
+    size_t index = 0;
+    for (const Value& version : spec_["versions"].items()) {
+      const std::string path = "spec.versions[" + std::to_string(index++) + "]";
+      if (!version["storage"].as_bool() || version["served"].as_bool()) continue;
+      add(path + ".served", kInvalid,
+          "Invalid value: false: this server needs the storage version to be served if spec.conversion.strategy is "
+          "Webhook");
+    }
+  }
+
+  // Versions differ in apiVersion alone (with a conversion webhook the storage version is served). If the storage
+  // version is not served, objects are stored under the preferred version that is served, so that no other code needs
+  // to handle a version that is not served.
   static void mark_storage(std::vector<Kind>& kinds) {
     const auto stored = [](const Kind& kind) { return kind.storage; };
     if (std::any_of(kinds.begin(), kinds.end(), stored)) return;

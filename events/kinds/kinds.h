@@ -51,6 +51,11 @@ struct Kind {
   /// Not empty: this kind shows the objects of that type in another form (events.k8s.io/v1 shows core Events).
   std::string shared_type;
   std::vector<PrintColumn> columns;
+  /// What field selectors may name besides name and namespace: "spec.color". Of custom resources.
+  std::vector<std::string> selectable_fields;
+  /// spec.conversion.webhook of the definition, with which versions are converted into each other; null: they differ in
+  /// apiVersion alone.
+  Value conversion;
   std::shared_ptr<const Schema> schema;
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
@@ -94,7 +99,7 @@ class Kinds {
 int compare_versions(std::string_view a, std::string_view b);
 
 /// The kinds that a CustomResourceDefinition defines, one per served version. Error: kInvalid with field paths, also
-/// for features that are not supported (conversion webhooks, x-kubernetes-validations).
+/// for features that are not supported (x-kubernetes-validations).
 Result<std::vector<Kind>> kinds_of(const Value& crd);
 
 }  // namespace shiplog

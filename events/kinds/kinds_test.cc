@@ -179,8 +179,18 @@ TEST(KindsOf, RefusesInvalidFieldsWithTheirPaths) {  // CRD-1
              .erase("type");
        },
        "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[replicas].type", "FieldValueRequired"},
-      {[](Value& crd) { crd.edit("spec").edit("conversion").set("strategy", "Webhook"); }, "spec.conversion.strategy",
-       "FieldValueForbidden"},
+      {[](Value& crd) { crd.edit("spec").edit("conversion").set("strategy", "Odd"); }, "spec.conversion.strategy",
+       "FieldValueNotSupported"},
+      {[](Value& crd) {
+         crd.edit("spec").edit("conversion").set("strategy", "Webhook");
+         for (Value& version : crd.edit("spec").edit("versions").edit_items()) {
+           if (version["storage"].as_bool())
+             version.set("served", false);
+           else
+             version.set("served", true);
+         }
+       },
+       "spec.versions[1].served", "FieldValueInvalid"},
       {[](Value& crd) { crd.edit("spec").edit("names").erase("kind"); }, "spec.names.kind", "FieldValueRequired"},
       {[](Value& crd) {
          crd.edit("spec").edit("versions").edit_items()[1].edit("subresources").edit("scale").erase("specReplicasPath");
