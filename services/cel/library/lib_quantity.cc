@@ -1,0 +1,101 @@
+#include <cmath>
+#include <compare>
+#include <optional>
+
+#include "events/base/quantity.h"
+#include "services/cel/library/declare.h"
+#include "services/cel/library/libraries.h"
+
+// quantity of Kubernetes. Source: k8s.io/apiserver/pkg/cel/library/quantity.go, cost.go; the words of the errors:
+// apimachinery's resource.ParseQuantity.
+
+namespace shiplog::cel {
+namespace {
+
+const std::string kQuantity = "kubernetes.Quantity";
+
+constexpr const char* kNoNumber =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+constexpr const char* kNoSuffix = "unable to parse quantity's suffix";
+
+/// Why the text is no quantity: Kubernetes tells a wrong suffix from a wrong form.
+const char* problem_of(std::string_view text) {
+  size_t at = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
+  const size_t number = at;
+  while (at < text.size() && ((text[at] >= '0' && text[at] <= '9') || text[at] == '.')) ++at;
+  const std::string_view suffix = text.substr(at);
+  const bool known = suffix.find_first_not_of("eEinumkKMGTP-+0123456789") == std::string_view::npos;
+  return at == number || !known ? kNoNumber : kNoSuffix;
+}
+
+CelValue made(std::string_view text) {
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return CelValue::error(problem_of(text));
+  return extension_of(kQuantity, quantity.value());
+}
+
+/// nullopt: it has a fraction, or is beyond int64.
+std::optional<int64_t> whole(const Quantity& quantity) {
+  const auto milli = quantity.whole_milli();
+  if (milli % 1000 != 0) return std::nullopt;
+  const auto units = milli / 1000;
+  if (units > INT64_MAX || units < INT64_MIN) return std::nullopt;
+  return static_cast<int64_t>(units);
+}
+
+Quantity quantity_of(const CelValue& value) {
+  return value.is(CelValue::Kind::kInt) ? Quantity::from_units(value.as_int()) : held<Quantity>(value);
+}
+
+int64_t sign_of(std::strong_ordering order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
+
+void add_reading(CelFunctions& functions, const CelType& quantity) {
+  add_function(
+      functions, "quantity", {CelKind::kString}, quantity,
+      [](CelArguments a, CelMeter&) { return made(a[0].as_string()); }, cost_of_reading(0));
+  add_function(
+      functions, "isQuantity", {CelKind::kString}, CelKind::kBool,
+      [](CelArguments a, CelMeter&) { return CelValue::boolean(static_cast<bool>(parse_quantity(a[0].as_string()))); },
+      cost_of_reading(0));
+  // Upstream declares sign() as a function, not as a member.
+  const auto sign = [](CelArguments a, CelMeter&) {
+    const Quantity& held_quantity = held<Quantity>(a[0]);
+    return CelValue::integer(held_quantity.negative() ? -1 : held_quantity.is_zero() ? 0 : 1);
+  };
+  add_function(functions, "sign", {quantity}, CelKind::kInt, sign);
+  add_member(functions, "sign", {quantity}, CelKind::kInt, sign);
+  add_member(functions, "isInteger", {quantity}, CelKind::kBool,
+             [](CelArguments a, CelMeter&) { return CelValue::boolean(whole(held<Quantity>(a[0])).has_value()); });
+  add_member(functions, "asInteger", {quantity}, CelKind::kInt, [](CelArguments a, CelMeter&) {
+    const auto units = whole(held<Quantity>(a[0]));
+    return units ? CelValue::integer(*units) : CelValue::error("cannot convert value to integer");
+  });
+  add_member(functions, "asApproximateFloat", {quantity}, CelKind::kDouble, [](CelArguments a, CelMeter&) {
+    return CelValue::real(static_cast<double>(held<Quantity>(a[0]).whole_milli()) / 1000.0);
+  });
+}
+
+}  // namespace
+
+void add_quantity_functions(CelFunctions& functions) {
+  const CelType quantity = CelType::extension(kQuantity);
+  functions.add_type(kQuantity, quantity);
+  add_reading(functions, quantity);
+  const auto order = [](CelArguments a) { return held<Quantity>(a[0]) <=> held<Quantity>(a[1]); };
+  add_member(functions, "isGreaterThan", {quantity, quantity}, CelKind::kBool,
+             [order](CelArguments a, CelMeter&) { return CelValue::boolean(order(a) > 0); });
+  add_member(functions, "isLessThan", {quantity, quantity}, CelKind::kBool,
+             [order](CelArguments a, CelMeter&) { return CelValue::boolean(order(a) < 0); });
+  add_member(functions, "compareTo", {quantity, quantity}, CelKind::kInt,
+             [order](CelArguments a, CelMeter&) { return CelValue::integer(sign_of(order(a))); });
+  for (const CelType& other : {quantity, CelType{CelKind::kInt}}) {
+    add_member(functions, "add", {quantity, other}, quantity, [](CelArguments a, CelMeter&) {
+      return extension_of(kQuantity, held<Quantity>(a[0]) + quantity_of(a[1]));
+    });
+    add_member(functions, "sub", {quantity, other}, quantity, [](CelArguments a, CelMeter&) {
+      return extension_of(kQuantity, held<Quantity>(a[0]) - quantity_of(a[1]));
+    });
+  }
+}
+
+}  // namespace shiplog::cel
