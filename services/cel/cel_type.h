@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,7 +56,7 @@ class CelType {
   bool is(Kind kind) const { return node_->kind == kind; }
   bool is_dyn() const { return kind() == Kind::kDyn || kind() == Kind::kError; }
 
-  /// As compile errors name it: "int", "list(string)", "map(string, dyn)", "google.protobuf.Timestamp", "net.IP".
+  /// As compile errors name it: "int", "list(string)", "map(string, dyn)", "timestamp", "net.IP".
   std::string text() const;
   bool operator==(const CelType& other) const;
 
@@ -89,8 +90,9 @@ struct CelField {
 
 /// An object of a schema.
 struct CelObjectType {
-  std::string name;                        ///< as compile errors name it, e.g. "object" or "selfType123.spec"
-  std::map<std::string, CelField> fields;  ///< by the JSON name; an expression has the escaped one (field_names.h)
+  std::string name;  ///< as compile errors name it, e.g. "object" or "selfType123.spec"
+  std::map<std::string, CelField, std::less<>>
+      fields;  ///< by the JSON name; an expression has the escaped one (field_names.h)
 };
 
 }  // namespace shiplog::cel

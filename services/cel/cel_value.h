@@ -15,6 +15,7 @@
 
 namespace shiplog::cel {
 
+class CelMeter;
 class CelValue;
 
 /// A point in time, 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z.
@@ -37,7 +38,7 @@ class CelList {
   /// `index` is below size().
   virtual CelValue at(size_t index) const = 0;
   /// Equality of lists whose order does not matter; nullopt: compare item by item.
-  virtual std::optional<bool> equals(const CelList& /*other*/) const { return std::nullopt; }
+  virtual std::optional<bool> equals(const CelList& /*other*/, CelMeter* /*meter*/) const { return std::nullopt; }
   /// `this + other`, where that is not plain concatenation (sets and maps of Kubernetes); nullptr otherwise.
   virtual std::shared_ptr<const CelList> plus(const CelList& /*other*/) const { return nullptr; }
 };
@@ -160,7 +161,8 @@ class CelValue {
 };
 
 /// `==`: numbers of different types compare by value, other types that differ are unequal. Errors are never compared.
-bool equal(const CelValue& a, const CelValue& b);
+/// What is compared in lists and maps is charged to `meter`, if given; once it is exceeded, the answer is false.
+bool equal(const CelValue& a, const CelValue& b, CelMeter* meter = nullptr);
 /// `<`: -1, 0 or 1; nullopt: these types have no order, or one is NaN.
 std::optional<int> compare(const CelValue& a, const CelValue& b);
 /// What costs are computed from: code points of a string, bytes, items of a list or map; 1 for all else.

@@ -1,0 +1,250 @@
+#include "services/cel/evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "services/cel/operators.h"
+#include "services/cel/program.h"
+#include "services/cel/type_rules.h"
+
+namespace shiplog::cel {
+namespace {
+
+using Kind = CelValue::Kind;
+
+// Upstream's costs of making a list or a map.
+constexpr uint64_t kListCost = 10;
+constexpr uint64_t kMapCost = 30;
+
+CelValue exceeded() { return CelValue::error(std::string{kCostLimitExceeded}); }
+
+/// As an error names a key.
+std::string key_text(const CelValue& key) {
+  switch (key.kind()) {
+    case Kind::kString:
+      return std::string{key.as_string()};
+    case Kind::kInt:
+      return std::to_string(key.as_int());
+    case Kind::kUint:
+      return std::to_string(key.as_uint());
+    case Kind::kBool:
+      return key.as_bool() ? "true" : "false";
+    case Kind::kDouble:
+      return std::to_string(key.as_double());
+    case Kind::kNull:
+    case Kind::kBytes:
+    case Kind::kList:
+    case Kind::kMap:
+    case Kind::kTimestamp:
+    case Kind::kDuration:
+    case Kind::kType:
+    case Kind::kOptional:
+    case Kind::kExtension:
+    case Kind::kError:
+      return key.type_of().text();
+  }
+  return "";
+}
+
+std::optional<int64_t> list_index(const CelValue& key) {
+  if (key.is(Kind::kInt)) return key.as_int();
+  if (key.is(Kind::kUint) && key.as_uint() <= INT64_MAX) return static_cast<int64_t>(key.as_uint());
+  if (key.is(Kind::kDouble) && std::trunc(key.as_double()) == key.as_double() && std::abs(key.as_double()) < 0x1p53) {
+    return static_cast<int64_t>(key.as_double());
+  }
+  return std::nullopt;
+}
+
+/// What is at `key`; nullopt: nothing is, and `missing` tells what to report. Errors are error values.
+std::optional<CelValue> item_at(const CelValue& target, const CelValue& key, std::string& missing) {
+  if (target.is(Kind::kMap)) {
+    missing = "no such key: ";
+    return target.as_map().find(key);
+  }
+  if (!target.is(Kind::kList)) return CelValue::no_such_overload();
+  const auto at = list_index(key);
+  if (!at) return CelValue::error("unsupported index type '" + key.type_of().text() + "' in list");
+  missing = "index out of bounds: ";
+  if (*at < 0 || static_cast<uint64_t>(*at) >= target.as_list().size()) return std::nullopt;
+  return target.as_list().at(static_cast<size_t>(*at));
+}
+
+CelValue optional_of(std::optional<CelValue> value) {
+  if (!value) return CelValue::none();
+  if (value->is_error() || value->is(Kind::kOptional)) return *std::move(value);
+  return CelValue::some(*std::move(value));
+}
+
+}  // namespace
+
+CelValue CelEvaluator::evaluate(const CelNode& node) {
+  if (meter_.exceeded()) return exceeded();
+  switch (node.kind) {
+    case CelNode::Kind::kLiteral:
+      return node.literal;
+    case CelNode::Kind::kIdentifier:
+      meter_.charge(1);
+      return slots_[node.slot];
+    case CelNode::Kind::kSelect:
+      return select(node);
+    case CelNode::Kind::kPresence:
+      return presence(node);
+    case CelNode::Kind::kIndex:
+      return index(node);
+    case CelNode::Kind::kCall:
+      return call(node);
+    case CelNode::Kind::kOperator:
+      return operation(node);
+    case CelNode::Kind::kAnd:
+    case CelNode::Kind::kOr:
+      return logic(node);
+    case CelNode::Kind::kConditional:
+      return conditional(node);
+    case CelNode::Kind::kList:
+      return list(node);
+    case CelNode::Kind::kMap:
+      return map(node);
+    case CelNode::Kind::kMacro:
+      return macro(node);
+  }
+  return CelValue::no_such_overload();
+}
+
+CelValue CelEvaluator::select(const CelNode& node) {
+  const CelValue target = evaluate(*node.children[0]);
+  meter_.charge(1);
+  if (target.is_error()) return target;
+  // What follows an optional is optional, too.
+  if (target.is(Kind::kOptional)) {
+    if (target.as_optional() == nullptr) return target;
+    const CelValue& inner = *target.as_optional();
+    return inner.is(Kind::kMap) ? optional_of(inner.as_map().field(node.name)) : CelValue::no_such_overload();
+  }
+  if (!target.is(Kind::kMap)) return CelValue::no_such_overload();
+  auto found = target.as_map().field(node.name);
+  if (node.optional) return optional_of(std::move(found));
+  return found ? *std::move(found) : CelValue::error("no such key: " + node.name);
+}
+
+CelValue CelEvaluator::presence(const CelNode& node) {
+  const CelValue target = evaluate(*node.children[0]);
+  if (target.is_error()) return target;
+  const CelValue* inner = target.is(Kind::kOptional) ? target.as_optional() : &target;
+  if (inner == nullptr) return CelValue::boolean(false);
+  if (!inner->is(Kind::kMap)) return CelValue::no_such_overload();
+  const auto found = inner->as_map().field(node.name);
+  if (found && found->is_error()) return *found;
+  return CelValue::boolean(found.has_value());
+}
+
+CelValue CelEvaluator::index(const CelNode& node) {
+  const CelValue target = evaluate(*node.children[0]);
+  if (target.is_error()) return target;
+  const CelValue key = evaluate(*node.children[1]);
+  meter_.charge(1);
+  if (key.is_error()) return key;
+  std::string missing;
+  if (target.is(Kind::kOptional)) {
+    return target.as_optional() == nullptr ? target : optional_of(item_at(*target.as_optional(), key, missing));
+  }
+  auto found = item_at(target, key, missing);
+  if (node.optional) return optional_of(std::move(found));
+  return found ? *std::move(found) : CelValue::error(missing + key_text(key));
+}
+
+CelValue CelEvaluator::call(const CelNode& node) {
+  std::vector<CelValue> arguments;
+  arguments.reserve(node.children.size());
+  for (const auto& child : node.children) {
+    arguments.push_back(evaluate(*child));
+    if (arguments.back().is_error()) return arguments.back();
+  }
+  for (const CelOverload* overload : node.overloads) {
+    bool fits = true;
+    for (size_t i = 0; fits && i < arguments.size(); ++i) fits = has_kind(arguments[i], overload->arguments[i]);
+    if (!fits) continue;
+    if (meter_.exceeded()) return exceeded();
+    const CelImplementation& implementation = node.prepared ? node.prepared : overload->call;
+    CelValue result = implementation(arguments, meter_);
+    meter_.charge(overload->cost ? overload->cost(arguments, result) : 1);
+    return result;
+  }
+  return CelValue::no_such_overload();
+}
+
+CelValue CelEvaluator::operation(const CelNode& node) {
+  const CelValue a = evaluate(*node.children[0]);
+  if (a.is_error()) return a;
+  if (node.children.size() == 1) return operate(node.operation, a, meter_);
+  const CelValue b = evaluate(*node.children[1]);
+  if (b.is_error()) return b;
+  if (meter_.exceeded()) return exceeded();
+  return operate(node.operation, a, b, meter_);
+}
+
+/// An operand that decides wins over errors of the others, whatever their order.
+CelValue CelEvaluator::logic(const CelNode& node) {
+  const bool decisive = node.kind == CelNode::Kind::kOr;
+  std::optional<CelValue> error;
+  for (const auto& child : node.children) {
+    CelValue value = evaluate(*child);
+    if (value.is(Kind::kBool)) {
+      if (value.as_bool() == decisive) return value;
+    } else if (!error) {
+      error = value.is_error() ? std::move(value) : CelValue::no_such_overload();
+    }
+  }
+  return error ? *std::move(error) : CelValue::boolean(!decisive);
+}
+
+CelValue CelEvaluator::conditional(const CelNode& node) {
+  const CelValue condition = evaluate(*node.children[0]);
+  if (condition.is_error()) return condition;
+  if (!condition.is(Kind::kBool)) return CelValue::no_such_overload();
+  return evaluate(*node.children[condition.as_bool() ? 1 : 2]);
+}
+
+CelValue CelEvaluator::list(const CelNode& node) {
+  meter_.charge(kListCost);
+  std::vector<CelValue> items;
+  items.reserve(node.children.size());
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    CelValue item = evaluate(*node.children[i]);
+    if (item.is_error()) return item;
+    if (!node.optional_entries.empty() && node.optional_entries[i]) {
+      if (!item.is(Kind::kOptional)) return CelValue::no_such_overload();
+      if (item.as_optional() == nullptr) continue;
+      item = CelValue{*item.as_optional()};
+    }
+    items.push_back(std::move(item));
+  }
+  return CelValue::list(std::move(items));
+}
+
+CelValue CelEvaluator::map(const CelNode& node) {
+  meter_.charge(kMapCost);
+  std::vector<std::pair<CelValue, CelValue>> entries;
+  entries.reserve(node.children.size() / 2);
+  for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
+    CelValue key = evaluate(*node.children[i]);
+    if (key.is_error()) return key;
+    if (!key.is(Kind::kString) && !key.is(Kind::kInt) && !key.is(Kind::kUint) && !key.is(Kind::kBool)) {
+      return CelValue::error("unsupported key type");
+    }
+    CelValue value = evaluate(*node.children[i + 1]);
+    if (value.is_error()) return value;
+    if (!node.optional_entries.empty() && node.optional_entries[i / 2]) {
+      if (!value.is(Kind::kOptional)) return CelValue::no_such_overload();
+      if (value.as_optional() == nullptr) continue;
+      value = CelValue{*value.as_optional()};
+    }
+    entries.emplace_back(std::move(key), std::move(value));
+  }
+  const size_t count = entries.size();
+  CelValue made = CelValue::map(std::move(entries));
+  return made.as_map().size() == count ? made : CelValue::error("Failed with repeated key");
+}
+
+}  // namespace shiplog::cel
