@@ -36,7 +36,9 @@ bool is_probe(const AuditRow& entry) {
   return !is_request(entry) && all_events_are(entry, kProbes);
 }
 
-bool is_scheduled_run(const AuditRow& entry) { return entry.actor.service == "cron-scaler"; }
+bool is_scheduled_run(const AuditRow& entry) {
+  return entry.actor.service == "cron-scaler" || entry.actor.service == "federated-hpa";
+}
 
 bool names_cause(const AuditRow& entry) {
   if (entry.cause.entry_id.empty() || is_probe(entry)) return false;

@@ -22,8 +22,8 @@ bool is_report(const AuditRow& entry);
 /// A cluster was looked at: no entry led to what was found.
 bool is_probe(const AuditRow& entry);
 
-/// The clock brought it about: a CronFederatedHPA was due. It follows from what the user last said in that object,
-/// whose status is part of the entry.
+/// The clock brought it about: a CronFederatedHPA was due, or a FederatedHPA found a reason to scale. It follows from
+/// what the user last said in that object, whose status is part of the entry.
 bool is_scheduled_run(const AuditRow& entry);
 
 /// Whether `entry` names a cause that counts.

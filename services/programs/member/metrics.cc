@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "events/base/check.h"
 #include "events/base/hash.h"
 #include "events/base/quantity.h"
+#include "events/state/object.h"
+#include "services/programs/member/ownership.h"
 
 namespace shiplog::member {
 namespace {
@@ -76,6 +79,54 @@ bool runs(const Value& pod) {
   return pod["status"]["phase"].as_string() == "Running" && !pod["metadata"].contains("deletionTimestamp");
 }
 
+/// What workloads say that their pods use.
+class StatedUsage {
+ public:
+  StatedUsage(const std::vector<Value>& pods, const std::vector<Value>& workloads) {
+    for (const Value& workload : workloads) workloads_[workload["metadata"]["uid"].str()] = &workload;
+    for (const Value& pod : pods) {
+      if (const Value* workload = runs(pod) ? stating(pod) : nullptr) ++pods_[workload];
+    }
+  }
+
+  /// Of one container: an equal part of what its workload uses. What is not stated stays.
+  ResourceUsage of(const Value& pod, ResourceUsage usage) const {
+    const Value* workload = stating(pod);
+    if (workload == nullptr) return usage;
+    const auto parts = static_cast<int64_t>(pods_.at(workload) * pod["spec"]["containers"].size());
+    const auto cpu = stated(*workload, kCpuUsage), memory = stated(*workload, kMemoryUsage);
+    if (cpu) usage.cpu_nano = cpu->milli() / parts * kNano;
+    if (memory) usage.memory_ki = memory->units() / parts / kKi;
+    return usage;
+  }
+
+ private:
+  static constexpr int64_t kKi = 1024;
+
+  static std::optional<Quantity> stated(const Value& workload, const char* annotation) {
+    const auto parsed = parse_quantity(annotation_of(workload, annotation));
+    // More than a node has: what follows is computed in billionths.
+    if (!parsed || parsed.value().negative() || parsed.value() > Quantity::from_units(int64_t{1} << 50)) return {};
+    return std::string_view{annotation} == kCpuUsage ? std::min(parsed.value(), Quantity::from_units(1'000'000))
+                                                     : parsed.value();
+  }
+
+  /// The nearest owner that states something; nullptr: none does.
+  const Value* stating(const Value& object) const {
+    const Value* at = &object;
+    for (int steps = 0; steps < 3; ++steps) {
+      const auto owner = workloads_.find(controller_of(*at)["uid"].str());
+      if (owner == workloads_.end()) return nullptr;
+      at = owner->second;
+      if (stated(*at, kCpuUsage) || stated(*at, kMemoryUsage)) return at;
+    }
+    return nullptr;
+  }
+
+  std::map<std::string, const Value*> workloads_;
+  std::map<const Value*, size_t> pods_;
+};
+
 Value definition(const char* plural, const char* kind, const char* scope, Value columns) {
   const Value schema = Value::object({{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}});
   const Value version = Value::object({{"name", kVersion},
@@ -128,13 +179,15 @@ Value metrics_api_service() {
        {"status", Value::object({{"conditions", Value::array({available})}})}});
 }
 
-std::vector<Value> pod_metrics(const std::vector<Value>& pods, UtcMillis now) {
+std::vector<Value> pod_metrics(const std::vector<Value>& pods, const std::vector<Value>& workloads, UtcMillis now) {
+  const StatedUsage stated{pods, workloads};
   std::vector<Value> metrics;
   for (const Value& pod : pods) {
     if (!runs(pod)) continue;
     Value containers = Value::array();
     for (const Value& container : pod["spec"]["containers"].items()) {
-      const ResourceUsage usage = usage_of(pod["metadata"]["uid"].str(), container, now.value / kStep.value);
+      const ResourceUsage usage =
+          stated.of(pod, usage_of(pod["metadata"]["uid"].str(), container, now.value / kStep.value));
       containers.push_back(Value::object({{"name", container["name"]}, {"usage", to_value(usage)}}));
     }
     metrics.push_back(metrics_object(pod, "PodMetrics", now, "containers", std::move(containers)));
@@ -142,14 +195,16 @@ std::vector<Value> pod_metrics(const std::vector<Value>& pods, UtcMillis now) {
   return metrics;
 }
 
-std::vector<Value> node_metrics(const std::vector<Value>& nodes, const std::vector<Value>& pods, UtcMillis now) {
+std::vector<Value> node_metrics(const std::vector<Value>& nodes, const std::vector<Value>& pods,
+                                const std::vector<Value>& workloads, UtcMillis now) {
+  const StatedUsage stated{pods, workloads};
   const int64_t step = now.value / kStep.value;
   std::map<std::string, ResourceUsage, std::less<>> by_node;
   for (const Value& pod : pods) {
     if (!runs(pod)) continue;
     ResourceUsage& sum = by_node[pod["spec"]["nodeName"].str()];
     for (const Value& container : pod["spec"]["containers"].items()) {
-      const ResourceUsage usage = usage_of(pod["metadata"]["uid"].str(), container, step);
+      const ResourceUsage usage = stated.of(pod, usage_of(pod["metadata"]["uid"].str(), container, step));
       sum.cpu_nano += usage.cpu_nano;
       sum.memory_ki += usage.memory_ki;
     }

@@ -15,10 +15,16 @@ Kinds with_metrics(const Kinds& kinds);
 /// The APIService of metrics.k8s.io, which clients look for: served by the member itself.
 Value metrics_api_service();
 
+/// Annotations of a Deployment, StatefulSet or ReplicaSet: what its running pods use together, as quantities.
+inline constexpr const char* kCpuUsage = "member.shiplog.io/cpu-usage";
+inline constexpr const char* kMemoryUsage = "member.shiplog.io/memory-usage";
+
 /// The PodMetrics of the pods that run: what a container uses follows from its requests, and changes a little every 15
-/// seconds. The same for the same pod and time. Pure.
-std::vector<Value> pod_metrics(const std::vector<Value>& pods, UtcMillis now);
+/// seconds. The same for the same pod and time. Pods that one of `workloads` with such an annotation owns, also by a
+/// ReplicaSet among them, share what that says. Pure.
+std::vector<Value> pod_metrics(const std::vector<Value>& pods, const std::vector<Value>& workloads, UtcMillis now);
 /// The NodeMetrics of the nodes: what their pods use, and something for the system. Pure.
-std::vector<Value> node_metrics(const std::vector<Value>& nodes, const std::vector<Value>& pods, UtcMillis now);
+std::vector<Value> node_metrics(const std::vector<Value>& nodes, const std::vector<Value>& pods,
+                                const std::vector<Value>& workloads, UtcMillis now);
 
 }  // namespace shiplog::member

@@ -98,23 +98,45 @@ TEST(ForwardedPorts, AnswerOnceARequestHasArrived) {
 TEST(Metrics, FollowFromRequestsAndRepeat) {
   const std::vector<Value> pods{pod()};
   const UtcMillis now = at("2026-01-01T00:00:07Z");
-  const auto metrics = pod_metrics(pods, now);
+  const auto metrics = pod_metrics(pods, {}, now);
   ASSERT_EQ(metrics.size(), 1U);
-  EXPECT_EQ(metrics, pod_metrics(pods, at("2026-01-01T00:00:14Z"))) << "the same step";
-  EXPECT_NE(metrics, pod_metrics(pods, at("2026-01-01T00:00:15Z")));
+  EXPECT_EQ(metrics, pod_metrics(pods, {}, at("2026-01-01T00:00:14Z"))) << "the same step";
+  EXPECT_NE(metrics, pod_metrics(pods, {}, at("2026-01-01T00:00:15Z")));
   const Value& usage = metrics[0]["containers"][0]["usage"];
   const int64_t cpu = parse_quantity(usage["cpu"].as_string()).value().milli();
   EXPECT_GT(cpu, 500 / 5);
   EXPECT_LT(cpu, 500);
   EXPECT_EQ(metrics[0]["metadata"]["labels"]["app"].as_string(), "web");
-  const auto nodes = node_metrics({parse_json(R"({"metadata": {"name": "n1"}})").value()}, pods, now);
+  const auto nodes = node_metrics({parse_json(R"({"metadata": {"name": "n1"}})").value()}, pods, {}, now);
   EXPECT_GT(parse_quantity(nodes[0]["usage"]["cpu"].as_string()).value().milli(), cpu) << "and the system's";
+}
+
+TEST(Metrics, PodsOfAWorkloadShareWhatItsAnnotationsSay) {
+  const Value workload = parse_json(R"({"metadata": {"uid": "d", "annotations": {
+      "member.shiplog.io/cpu-usage": "900m", "member.shiplog.io/memory-usage": "300Mi"}}})")
+                             .value();
+  const Value set =
+      parse_json(R"({"metadata": {"uid": "s", "ownerReferences": [{"controller": true, "uid": "d"}]}})").value();
+  Value owned = pod();
+  owned.edit("metadata").set("ownerReferences", parse_json(R"([{"controller": true, "uid": "s"}])").value());
+  Value pending = owned;
+  pending.edit("status").set("phase", "Pending");
+  const auto metrics = pod_metrics({owned, owned, owned, pending, pod()}, {workload, set}, at("2026-01-01T00:00:00Z"));
+  ASSERT_EQ(metrics.size(), 4U);
+  int64_t cpu = 0, memory = 0;
+  for (const auto& container : metrics[0]["containers"].items()) {
+    cpu += parse_quantity(container["usage"]["cpu"].as_string()).value().milli();
+    memory += parse_quantity(container["usage"]["memory"].as_string()).value().units();
+  }
+  EXPECT_EQ(cpu, 300);
+  EXPECT_EQ(memory, int64_t{100} * 1024 * 1024);
+  EXPECT_NE(metrics[3]["containers"][0]["usage"], metrics[0]["containers"][0]["usage"]) << "it has no such owner";
 }
 
 TEST(Metrics, APodThatDoesNotRunHasNone) {
   Value pending = pod();
   pending.edit("status").set("phase", "Pending");
-  EXPECT_TRUE(pod_metrics({pending}, at("2026-01-01T00:00:00Z")).empty());
+  EXPECT_TRUE(pod_metrics({pending}, {}, at("2026-01-01T00:00:00Z")).empty());
 }
 
 }  // namespace

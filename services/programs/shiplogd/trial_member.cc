@@ -196,14 +196,19 @@ class TrialMember {
     const bool nodes = kind.kind == "NodeMetrics";
     const UtcMillis now = loop_.now();
     SHIPLOG_TRY(const auto pods, stored(objects, "pods", nodes ? "" : ns));
-    if (!nodes) return member::pod_metrics(pods, now);
+    std::vector<Value> workloads;
+    for (const char* plural : {"deployments", "replicasets", "statefulsets"}) {
+      SHIPLOG_TRY(auto listed, stored(objects, plural, nodes ? "" : ns, "apps"));
+      std::ranges::move(listed, std::back_inserter(workloads));
+    }
+    if (!nodes) return member::pod_metrics(pods, workloads, now);
     SHIPLOG_TRY(const auto all_nodes, stored(objects, "nodes", ""));
-    return member::node_metrics(all_nodes, pods, now);
+    return member::node_metrics(all_nodes, pods, workloads, now);
   }
 
-  static Result<std::vector<Value>> stored(const api::StoredObjects& objects, const char* plural,
-                                           const std::string& ns) {
-    SHIPLOG_TRY(auto listed, api::list_collection(objects, *Kinds::compiled().find("", "v1", plural), ns, {}));
+  static Result<std::vector<Value>> stored(const api::StoredObjects& objects, const char* plural, const std::string& ns,
+                                           const char* group = "") {
+    SHIPLOG_TRY(auto listed, api::list_collection(objects, *Kinds::compiled().find(group, "v1", plural), ns, {}));
     return std::move(listed.items);
   }
 

@@ -52,7 +52,7 @@ const std::vector<Ignored>& ignored_by_control_plane() {
       {"upstream ignores it, too, since its version 1.14",
        {},
        {"failover-eviction-timeout", "default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds"}},
-      {"there is no FederatedHPA",
+      {"FederatedHPAs are computed with upstream's default",
        {},
        {"horizontal-pod-autoscaler-sync-period", "horizontal-pod-autoscaler-tolerance",
         "horizontal-pod-autoscaler-downscale-stabilization", "horizontal-pod-autoscaler-upscale-delay",

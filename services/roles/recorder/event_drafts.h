@@ -25,7 +25,7 @@ struct EventDraft {
 
 /// The Events about one accepted entry. Pure; `state` is as of the entry. Nothing for a refused one.
 /// Source: D-27, D-28, D-32, D-46, S-9, S-25, S-78, B-6, B-21, B-29, B-34, B-36, E-3, E-6, T-3, T-4,
-/// T-10, T-11; TN-2, TN-13, TN-30, Q-17, Q-19; KIND-19; 5.4.4; 5.9.5; 1.17.3.
+/// T-10, T-11; TN-2, TN-13, TN-30, Q-17, Q-19; KIND-19; 5.4.4; 5.8.7; 5.9.5; 1.17.3.
 std::vector<EventDraft> event_drafts_of(const State& state, const Entry& entry, const Folded& folded);
 
 /// A step of a role that failed and is retried, which leaves nothing in the journal.
