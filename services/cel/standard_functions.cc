@@ -202,7 +202,7 @@ void add_size(CelFunctions& functions) {
       overload.member = member;
       overload.call = [](Arguments given, CelMeter& meter) {
         // Counting a text's code points reads all of it.
-        if (given[0].is(CelValue::Kind::kString)) meter.charge(given[0].as_string().size() / 1000);
+        if (given[0].is(CelValue::Kind::kString)) meter.charge(given[0].as_string().size() / 200);
         return size_of(given[0]);
       };
       functions.add("size", std::move(overload));
@@ -230,12 +230,19 @@ void add_text_tests(CelFunctions& functions) {
   add_text_test(
       functions, "endsWith", [](std::string_view text, std::string_view part) { return text.ends_with(part); },
       cost_of_reading_first);
-  add_text_test(
-      functions, "contains",
-      [](std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; },
-      [](Arguments given, const CelValue&) {
-        return reading_cost(cost_size(given[0])) * reading_cost(cost_size(given[1]));
-      });
+  CelOverload contains;
+  contains.arguments = {TypeKind::kString, TypeKind::kString};
+  contains.result = TypeKind::kBool;
+  contains.member = true;
+  contains.cost = [](Arguments, const CelValue&) -> uint64_t { return 0; };
+  contains.call = [](Arguments given, CelMeter& meter) {
+    // Before the search: it may compare each byte of one text with each of the other.
+    if (!meter.charge(reading_cost(cost_size(given[0])) * reading_cost(cost_size(given[1])))) {
+      return CelValue::no_such_overload();
+    }
+    return CelValue::boolean(given[0].as_string().find(given[1].as_string()) != std::string_view::npos);
+  };
+  functions.add("contains", std::move(contains));
 }
 
 void add_type_functions(CelFunctions& functions) {

@@ -77,7 +77,8 @@ std::vector<CelOverload> signatures_of(CelOperator operation) {
 }
 
 bool takes_null(const CelType& type) {
-  return type.is(Kind::kTimestamp) || type.is(Kind::kDuration) || type.is(Kind::kObject) || type.is(Kind::kExtension);
+  return type.is(Kind::kTimestamp) || type.is(Kind::kDuration) || type.is(Kind::kObject) || type.is(Kind::kExtension) ||
+         type.is(Kind::kOptional);
 }
 
 bool is_bindable(const CelType& actual, const CelType& formal, CelTypeBindings& bindings) {

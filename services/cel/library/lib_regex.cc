@@ -79,8 +79,13 @@ CelValue find_all(const re2::RE2& pattern, CelArguments a, CelMeter& meter) {
     if (!found.empty() || begin != last_end) items.push_back(CelValue::string(text.substr(begin, found.size())));
     last_end = end;
     at = found.empty() ? end + (end < text.size() ? character_at(text, end) : 1) : end;
-    // Beyond the first search, upstream's cost has nothing for the rest of the text that each one may read.
-    if (items.size() % 16 == 0 && !affordable(meter, 1)) return unaffordable();
+    // Beyond the first search, upstream's cost has nothing for the rest of the text that each one may read, as
+    // "a(a*b)?" does.
+    constexpr size_t kBytesOfUnit = 200;
+    if (!affordable(meter,
+                    (text.size() - std::min(at, text.size())) / kBytesOfUnit + (items.size() % 4 == 0 ? 1 : 0))) {
+      return unaffordable();
+    }
   }
   return CelValue::list(std::move(items));
 }
