@@ -98,8 +98,8 @@ class Kinds {
 /// "v1beta2", "v1alpha1"), then names of no such form by alphabet.
 int compare_versions(std::string_view a, std::string_view b);
 
-/// The kinds that a CustomResourceDefinition defines, one per served version. Error: kInvalid with field paths, also
-/// for features that are not supported (x-kubernetes-validations).
+/// The kinds that a CustomResourceDefinition defines, one per served version. Error: kInvalid with field paths. The
+/// expressions of validation rules are not read here.
 Result<std::vector<Kind>> kinds_of(const Value& crd);
 
 }  // namespace shiplog

@@ -109,11 +109,29 @@ class OpenApiWriter {
     if (schema.list_type == Schema::ListType::kMap) out.set("x-kubernetes-list-type", "map");
     strings("x-kubernetes-list-map-keys", schema.list_keys);
     if (schema.atomic_map) out.set("x-kubernetes-map-type", "atomic");
+    if (!schema.rules.empty()) out.set("x-kubernetes-validations", rules(schema.rules));
     std::string strategy = schema.patch_merge ? "merge" : "";
     if (schema.patch_retain_keys) strategy += strategy.empty() ? "retainKeys" : ",retainKeys";
     if (!strategy.empty()) out.set("x-kubernetes-patch-strategy", strategy);
     if (!schema.patch_key.empty()) out.set("x-kubernetes-patch-merge-key", schema.patch_key);
     strings("required", schema.required);
+  }
+
+  static Value rules(const std::vector<ValidationRule>& rules) {
+    Value list = Value::array();
+    for (const ValidationRule& each : rules) {
+      Value rule = Value::object({{"rule", each.rule}});
+      const auto add = [&](const char* key, const std::string& text) {
+        if (!text.empty()) rule.set(key, text);
+      };
+      add("message", each.message);
+      add("messageExpression", each.message_expression);
+      add("reason", each.reason);
+      add("fieldPath", each.field_path);
+      if (each.optional_old_self) rule.set("optionalOldSelf", *each.optional_old_self);
+      list.push_back(std::move(rule));
+    }
+    return list;
   }
 
   void write_structure(const Schema& schema, Value& out) {

@@ -13,6 +13,16 @@
 
 namespace shiplog {
 
+/// A rule of x-kubernetes-validations: an expression of the Common Expression Language about the values of its schema.
+struct ValidationRule {
+  std::string rule;
+  std::string message;
+  std::string message_expression;
+  std::string reason;      ///< Kubernetes' word, e.g. FieldValueForbidden; empty: FieldValueInvalid
+  std::string field_path;  ///< ".a.b" below the schema; empty: the error is about the value itself
+  std::optional<bool> optional_old_self;
+};
+
 /// The schema of one field: the structural part of OpenAPI v3 as Kubernetes uses it, with the list and patch semantics
 /// of the built-in kinds. Both sources, CustomResourceDefinition documents and the table of built-in kinds, are
 /// converted to this. Shared and immutable once built; recursive types (JSONSchemaProps) share nodes, so a walk must
@@ -46,10 +56,11 @@ struct Schema {
   ListType list_type = ListType::kAtomic;
   std::vector<std::string> list_keys;  ///< of a kMap list
   bool atomic_map = false;
-  bool patch_merge = false;        ///< strategic merge: lists merge by patch_key, objects merge
-  bool patch_retain_keys = false;  ///< strategic merge: retainKeys
-  std::string patch_key;           ///< merge key of a patch_merge list of objects; empty: list of scalars
-  int32_t proto_number = 0;        ///< field number of the built-in kinds' protobuf form; 0: none
+  std::vector<ValidationRule> rules;  ///< of the structural part only; services/api/custom_rules evaluates them
+  bool patch_merge = false;           ///< strategic merge: lists merge by patch_key, objects merge
+  bool patch_retain_keys = false;     ///< strategic merge: retainKeys
+  std::string patch_key;              ///< merge key of a patch_merge list of objects; empty: list of scalars
+  int32_t proto_number = 0;           ///< field number of the built-in kinds' protobuf form; 0: none
   int32_t proto_wrapper = 0;   ///< number of the message that contains this field in protobuf but not in JSON; 0: none
   bool proto_pointer = false;  ///< a zero on the wire means zero; without it, it means that the field is missing
   bool always = false;         ///< built-in kinds: Kubernetes writes the field even when it is empty

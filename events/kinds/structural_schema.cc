@@ -1,7 +1,10 @@
 #include "events/kinds/structural_schema.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
+#include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/pattern.h"
 
@@ -18,6 +21,13 @@ constexpr const char* kNotSupported = "FieldValueNotSupported";
 // A structural schema has two parts: the structure defines the fields; below allOf, anyOf, oneOf and not, values are
 // only validated, so these must not define pruning or defaults.
 enum class Part { kRoot, kStructure, kValues };
+
+/// Without blanks around it.
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
 
 class StructuralSchemaReader {
  public:
@@ -52,7 +62,11 @@ class StructuralSchemaReader {
         if (document.contains(key))
           add(std::string{"."} + key, kForbidden, "Forbidden: must be undefined to be structural");
       }
+      if (document["x-kubernetes-validations"].size() > 0) {
+        add(".x-kubernetes-validations", kForbidden, "Forbidden: must be empty to be structural");
+      }
     } else {
+      read_rules(document, *schema);
       read_lists(document, *schema);
       read_fallback(document, *schema);
     }
@@ -71,10 +85,6 @@ class StructuralSchemaReader {
     }
     if (document["uniqueItems"].as_bool()) {
       add(".uniqueItems", kForbidden, "Forbidden: uniqueItems cannot be set to true");
-    }
-    if (document["x-kubernetes-validations"].size() > 0) {
-      add(".x-kubernetes-validations", kForbidden,
-          "Forbidden: validation rules in the Common Expression Language are not supported by this server");
     }
   }
 
@@ -182,6 +192,50 @@ class StructuralSchemaReader {
       schema.any_of.clear();
     }
     if (document.contains("not")) schema.none_of = read_at(document["not"], ".not", Part::kValues);
+  }
+
+  /// What can be said of the rules without knowing their language.
+  void read_rules(const Value& document, Schema& schema) {
+    size_t index = 0;
+    for (const Value& each : document["x-kubernetes-validations"].items()) {
+      const size_t before = causes_.size();
+      ValidationRule rule{each["rule"].str(),   each["message"].str(),   each["messageExpression"].str(),
+                          each["reason"].str(), each["fieldPath"].str(), std::nullopt};
+      if (each["optionalOldSelf"].is_bool()) rule.optional_old_self = each["optionalOldSelf"].as_bool();
+      check_rule(rule);
+      const std::string place = ".x-kubernetes-validations[" + std::to_string(index++) + "]";
+      for (size_t i = before; i < causes_.size(); ++i) causes_[i].field.insert(0, place);
+      schema.rules.push_back(std::move(rule));
+    }
+  }
+
+  void check_rule(const ValidationRule& rule) {
+    const auto is_blank = [](const std::string& text) { return trimmed(text).empty(); };
+    const auto has_lines = [](std::string_view text) { return text.find('\n') != std::string_view::npos; };
+    if (is_blank(rule.rule)) {
+      add(".rule", kRequired, "Required value: rule is not specified");
+    } else if (!rule.message.empty() && is_blank(rule.message)) {
+      add(".message", kInvalid, "Invalid value: " + quoted(rule.message) + ": must be non-empty if specified");
+    } else if (has_lines(trimmed(rule.message))) {
+      add(".message", kInvalid, "Invalid value: " + quoted(rule.message) + ": must not contain line breaks");
+    } else if (has_lines(trimmed(rule.rule)) && rule.message.empty()) {
+      add(".message", kRequired, "Required value: message must be specified if rule contains line breaks");
+    }
+    if (!rule.message_expression.empty() && is_blank(rule.message_expression)) {
+      add(".messageExpression", kRequired, "Required value: messageExpression must be non-empty if specified");
+    }
+    constexpr std::array<std::string_view, 4> kReasons = {"FieldValueDuplicate", kForbidden, kInvalid, kRequired};
+    if (!rule.reason.empty() && std::ranges::find(kReasons, rule.reason) == kReasons.end()) {
+      add(".reason", kNotSupported,
+          "Unsupported value: " + quoted(rule.reason) +
+              ": supported values: \"FieldValueDuplicate\", \"FieldValueForbidden\", \"FieldValueInvalid\", "
+              "\"FieldValueRequired\"");
+    }
+    if (!rule.field_path.empty() && is_blank(rule.field_path)) {
+      add(".fieldPath", kInvalid, "Invalid value: " + quoted(rule.field_path) + ": must be non-empty if specified");
+    } else if (has_lines(rule.field_path)) {
+      add(".fieldPath", kInvalid, "Invalid value: " + quoted(rule.field_path) + ": must not contain line breaks");
+    }
   }
 
   void read_lists(const Value& document, Schema& schema) {

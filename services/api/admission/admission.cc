@@ -20,6 +20,7 @@
 #include "services/api/admission/deletion.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
+#include "services/api/custom_rules/rule_validation.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
@@ -276,6 +277,28 @@ void warn_of_selectors(const Value& value, const std::string& field, std::vector
   }
 }
 
+/// Expressions may rely on what the schema demands, so that they are not evaluated where it is missing.
+bool blocks_custom_rules(const FieldCause& cause) {
+  return cause.reason == "FieldValueRequired" || cause.reason == "FieldValueTooLong" ||
+         cause.reason == "FieldValueTooMany" || cause.reason == "FieldValueTypeInvalid";
+}
+
+/// x-kubernetes-validations, in the words of kube-apiserver.
+void check_custom_rules(Admission& admission, const Value* old, const Value& object, Causes& causes) {
+  if (admission.custom_rules == nullptr) return;
+  if (std::ranges::any_of(causes.list(), blocks_custom_rules)) {
+    causes.add({"<nil>", "FieldValueInvalid",
+                "Invalid value: null: some validation rules were not checked because the object was invalid; correct "
+                "the existing errors to complete validation"});
+    return;
+  }
+  const Schema& schema = *admission.kind->schema;
+  const Value before = old == nullptr ? Value{} : with_defaults(schema, prune(schema, with_whole_numbers(*old)));
+  RuleFindings found = validate_rules(*admission.custom_rules, object, old == nullptr ? nullptr : &before);
+  for (FieldCause& cause : found.causes) causes.add(std::move(cause));
+  std::ranges::move(found.warnings, std::back_inserter(admission.warnings));
+}
+
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
@@ -308,6 +331,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (old != nullptr && kind.has_status && (rules == nullptr || !rules->owns_status)) {
     keep_field(object, *old, "status");
   }
+  check_custom_rules(admission, old, object, causes);
   if (kind.group == "policy.karmada.io") warn_of_selectors(object["spec"], "spec", admission.warnings);
   if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
   if (!own.empty()) {
@@ -331,8 +355,7 @@ bool needs_version(const Kind& kind) {
   const std::string type = kind.type();
   if (kind.builtin) {
     return type == type::kCustomResourceDefinition || type == "leases.coordination.k8s.io" ||
-           type == "mutatingwebhookconfigurations.admissionregistration.k8s.io" ||
-           type == "validatingwebhookconfigurations.admissionregistration.k8s.io";
+           kind.group == "admissionregistration.k8s.io";
   }
   return !aggregated(kind);
 }
@@ -494,6 +517,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   if (rules != nullptr && rules->check_status != nullptr) rules->check_status(merged, write, causes);
   if (kind.builtin) check_metadata(kind, merged["metadata"], causes);
   check_new_finalizers(old, merged["metadata"], causes);
+  check_custom_rules(admission, &old, merged, causes);
   if (!causes.empty()) return invalid(subject_of(kind, old), causes.take());
   return merged;
 }

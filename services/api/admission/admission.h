@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ class Networks;
 
 namespace shiplog::api {
 
+struct RuleSet;
+
 /// What to do with fields the schema does not know (fieldValidation parameter).
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
@@ -21,6 +24,7 @@ enum class FieldValidation { kIgnore, kWarn, kStrict };
 struct Admission {
   const Kinds* kinds = nullptr;
   const Kind* kind = nullptr;
+  std::shared_ptr<const RuleSet> custom_rules = nullptr;  ///< x-kubernetes-validations of the kind; nullptr: none
   FieldValidation field_validation = FieldValidation::kWarn;
   /// Keys that stood twice in the body, as paths.
   std::vector<std::string> duplicate_fields;

@@ -5,6 +5,7 @@
 #include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
+#include "services/api/custom_rules/rule_set.h"
 
 // CustomResourceDefinitions: CRD-1 to CRD-5, CRD-11.
 
@@ -77,6 +78,10 @@ void fill_definition(Value& object, const Write& write) {
     names.set("singular", lower_case(kind));
   }
   if (names["listKind"].is_empty()) names.set("listKind", kind + "List");
+  if (const Value& service = object["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+      service.is_object() && service["port"].is_null()) {
+    object.edit("spec").edit("conversion").edit("webhook").edit("clientConfig").edit("service").set("port", 443);
+  }
 
   Value status = write.old == nullptr ? Value::object() : (*write.old)["status"];
   if (!status.is_object()) status = Value::object();
@@ -127,11 +132,30 @@ void check_conflicts(const Value& object, const Write& write, Causes& causes) {
   check_new(object, *write.old, check, causes);
 }
 
+/// The expressions of the validation rules of each version that is served.
+void check_expressions(const Value& object, const std::vector<Kind>& kinds, const Write& write, Causes& causes) {
+  const Value& versions = object["spec"]["versions"];
+  if (write.old != nullptr && (*write.old)["spec"]["versions"] == versions) return;
+  for (const Kind& kind : kinds) {
+    const auto version = std::ranges::find_if(
+        versions.items(), [&](const Value& each) { return each["name"].as_string() == kind.version; });
+    const auto index = static_cast<size_t>(version - versions.items().begin());
+    std::vector<FieldCause> found;
+    compile_rules(kind.schema, at("spec.versions", index) + ".schema.openAPIV3Schema", &found);
+    for (FieldCause& cause : found) causes.add(std::move(cause));
+  }
+}
+
 void check_definition(const Value& object, const Write& write, Causes& causes) {
   if (const auto kinds = kinds_of(object); !kinds) {
     for (const FieldCause& cause : kinds.error().causes) causes.add(cause);
+  } else {
+    check_expressions(object, kinds.value(), write, causes);
   }
   const Value& spec = object["spec"];
+  check_new(
+      spec["conversion"], write.old == nullptr ? Value{} : (*write.old)["spec"]["conversion"],
+      [](const Value& conversion, Causes& found) { check_conversion(conversion, found); }, causes);
   const std::string_view group = spec["group"].as_string();
   if (is_protected(group) && annotation_of(object, "api-approved.kubernetes.io").empty()) {  // CRD-4
     causes.required("metadata.annotations[api-approved.kubernetes.io]",
@@ -161,6 +185,29 @@ void check_definition(const Value& object, const Write& write, Causes& causes) {
   }
 }
 
+/// CRD-11: a storage migration takes versions out of the list, but not those in which objects are stored from now on.
+void check_stored_versions(const Value& object, const Write&, Causes& causes) {
+  const Value& stored = object["status"]["storedVersions"];
+  if (stored.size() == 0) {
+    return causes.invalid("status.storedVersions", stored, "must have at least one stored version");
+  }
+  const auto holds = [](const Value& list, const Value& name) {
+    return std::ranges::find(list.items(), name) != list.items().end();
+  };
+  Value names = Value::array();
+  for (const Value& version : object["spec"]["versions"].items()) {
+    names.push_back(version["name"]);
+    if (version["storage"].as_bool() && !holds(stored, version["name"])) {
+      causes.invalid("status.storedVersions", stored, "must have the storage version " + version["name"].str());
+    }
+  }
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (!holds(names, stored[i])) {
+      causes.invalid(at("status.storedVersions", i), stored[i], "missing from spec.versions");
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& definition_rules() {
@@ -168,7 +215,8 @@ const std::vector<Rules>& definition_rules() {
       {.type = type::kCustomResourceDefinition,
        .owns_status = true,
        .fill = fill_definition,
-       .check = check_definition},
+       .check = check_definition,
+       .check_status = check_stored_versions},
   };
   return kRules;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "events/state/policy_author.h"
+#include "services/api/admission_policies/apply_policies.h"
 #include "services/api/auth/access.h"
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/auth/claims.h"
@@ -42,6 +43,16 @@ Value form_of(const Value& body) {
                         {"kind", body["kind"]}});
 }
 
+/// What the rules of webhooks and policies look at, besides names.
+AdmissionRequest outline_of(const RequestContext& context, const Proposal& proposal) {
+  AdmissionRequest request;
+  request.kinds = context.kinds.get();
+  request.kind = context.kind;
+  request.operation = proposal.operation;
+  request.subresource = context.path.subresource;
+  return request;
+}
+
 }  // namespace
 
 const Kind& written_kind(const RequestContext& context) {
@@ -58,6 +69,7 @@ Admission admission_for(const Server& server, const RequestContext& context, con
   Admission admission;
   admission.kinds = context.kinds.get();
   admission.kind = &written_kind(context);
+  if (!admission.kind->builtin) admission.custom_rules = server.custom_rules->rules_of(admission.kind->schema);
   admission.field_validation = write.parameters.field_validation;
   admission.duplicate_fields = std::exchange(proposal.duplicate_fields, {});
   admission.name_suffix = random_suffix(*server.options.random);
@@ -78,12 +90,13 @@ Admission admission_for(const Server& server, const RequestContext& context, con
 bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating) {
   const Webhooks* webhooks = server.options.webhooks;
   if (webhooks == nullptr || webhooks->none(mutating)) return false;
-  AdmissionRequest request;
-  request.kinds = context.kinds.get();
-  request.kind = context.kind;
-  request.operation = proposal.operation;
-  request.subresource = context.path.subresource;
-  return has_webhooks(*webhooks, mutating, request);
+  return has_webhooks(*webhooks, mutating, outline_of(context, proposal));
+}
+
+bool applies_policies(const Server& server, const RequestContext& context, const Proposal& proposal) {
+  const AdmissionPoliciesInForce* policies = server.options.policies;
+  if (policies == nullptr || policies->none()) return false;
+  return has_policies(*policies, outline_of(context, proposal));
 }
 
 AdmissionRequest admission_request_for(const RequestContext& context, const WriteRequest& write,

@@ -9,11 +9,15 @@
 #include "events/base/random.h"
 #include "events/base/time.h"
 #include "services/adapters/vault/vault.h"
+#include "services/api/admission_policies/admission_policies.h"
 #include "services/api/aggregation/aggregated_versions.h"
 #include "services/api/auth/reviews.h"
 #include "services/api/concurrency_limiter.h"
+#include "services/api/conversion/converter.h"
+#include "services/api/custom_rules/rule_set.h"
 #include "services/api/deadlines.h"
 #include "services/api/denials/denials.h"
+#include "services/api/expressions/request_authorizer.h"
 #include "services/api/insight/why.h"
 #include "services/api/kind_registry.h"
 #include "services/api/large_requests.h"
@@ -43,6 +47,7 @@ class Access;
 class Aggregation;
 class AccessWebhook;
 class Auditor;
+class SearchCache;
 class ServiceAllocator;
 class TokenAuthenticator;
 class TokenSigner;
@@ -71,7 +76,8 @@ struct ServerOptions {
   std::string authority_pem;   ///< the certificate that clients trust this server by; empty: it is in no Secret
   /// The servers of APIServices; may be nullptr: no requests are passed on to them.
   Aggregation* aggregation = nullptr;
-  Webhooks* webhooks = nullptr;  ///< may be nullptr: no admission webhooks are called
+  Webhooks* webhooks = nullptr;                        ///< may be nullptr: no admission webhooks are called
+  const AdmissionPoliciesInForce* policies = nullptr;  ///< may be nullptr: no ValidatingAdmissionPolicy is applied
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401
@@ -90,6 +96,7 @@ struct ServerOptions {
   std::shared_ptr<const proof::NoteSigner> signer;
   MemberTunnels* tunnels = nullptr;  ///< outlives the server; may be nullptr: agents open none here
   MemberClients* members = nullptr;  ///< may be nullptr: there is no cluster proxy
+  SearchCache* search = nullptr;     ///< may be nullptr: search and proxying of search.karmada.io are not served
   HealthChecks health;               ///< of /readyz, /livez and /healthz; may be empty
   /// Serves /shiplog/v1/requests and what is below it; may be empty. False: there is nothing at the path.
   std::function<bool(const RequestContextPtr&)> requests;
@@ -117,6 +124,8 @@ struct Server : std::enable_shared_from_this<Server> {
   std::shared_ptr<Deadlines> deadlines;
   std::unique_ptr<PastReader> past;
   Watches* watches = nullptr;
+  std::shared_ptr<Converter> converter = std::make_shared<Converter>();
+  std::shared_ptr<RuleCache> custom_rules = std::make_shared<RuleCache>();
 
   Store& store(const Kind& kind) const { return objects.store(kind); }
   /// The kinds that the request may be about.
@@ -132,7 +141,8 @@ struct Server : std::enable_shared_from_this<Server> {
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
   /// Calls on behalf of the request.
   WebhookCalls webhook_calls(const RequestContext& context) const {
-    return {options.webhooks, &objects, options.random, post_blocking, context.trace};
+    return {options.webhooks, &objects,      options.random,
+            post_blocking,    context.trace, std::make_shared<RequestAuthorizer>(options.access, context.user)};
   }
 
   /// The object in the version of the request's kind, opened. Errors: kNotFound in kubectl's words; kMethodNotAllowed,

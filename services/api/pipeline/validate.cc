@@ -5,17 +5,22 @@
 
 #include "events/base/json_path.h"
 #include "events/state/feature_gates.h"
+#include "events/state/fleet_options.h"
 #include "events/state/object.h"
 #include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/admission/deletion.h"
+#include "services/api/admission_policies/apply_policies.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/cluster_identity.h"
 #include "services/api/customizations.h"
 #include "services/api/pipeline/access.h"
 #include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/conversions.h"
+#include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
+#include "services/api/pipeline/version_warnings.h"
 #include "services/interpreter/customizations.h"
 
 namespace shiplog::api {
@@ -61,19 +66,46 @@ void warn_of_gates(const Server& server, const Value& spec, std::vector<std::str
   if (groups && !gates.workload_affinity) warn("spec.placement.workloadAffinity", "WorkloadAffinity");
 }
 
+/// A MultiClusterService without effect. Blocks on the projection.
+void warn_of_multi_cluster_service(const Server& server, const Value& spec, std::vector<std::string>& warnings) {
+  for (const Value& type : spec["types"].items()) {
+    if (type.as_string() == "CrossCluster") continue;
+    warnings.push_back("spec.types " + type.str() + " is stored, but has no effect: nothing balances load here");
+  }
+  const auto recorded = server.objects.find(fleet_options_key());
+  if (!recorded && recorded.error().code != ErrorCode::kNotFound) return;  // a warning is not worth an error
+  if (fleet_options_from(recorded ? recorded.value() : Value{}).controller_on("multiclusterservice")) return;
+  warnings.emplace_back(
+      "MultiClusterService is stored, but has no effect: the feature gate MultiClusterService is off "
+      "(shiplogd serve --feature-gates=MultiClusterService=true)");
+}
+
+/// What of a ResourceRegistry is not cached.
+void warn_of_registry(const Server& server, const Value& spec, std::vector<std::string>& warnings) {
+  if (server.options.search == nullptr) {
+    warnings.emplace_back("ResourceRegistry is stored, but this server caches nothing for search");
+  }
+  if (!spec["backendStore"].is_empty()) {
+    warnings.emplace_back(
+        "spec.backendStore is stored, but has no effect: there is no OpenSearch backend; the objects are cached in "
+        "memory");
+  }
+  const auto kinds = server.options.kinds->current();
+  for (const Value& selector : spec["resourceSelectors"].items()) {
+    if (kinds->find_kind(selector["apiVersion"].as_string(), selector["kind"].as_string()) != nullptr) continue;
+    warnings.push_back("spec.resourceSelectors: this server does not know the kind " + selector["kind"].str() + " of " +
+                       selector["apiVersion"].str() + ", so that none of its objects are cached");
+  }
+}
+
 /// Kinds and fields that are stored and served, but that no role acts on yet: their author is warned.
 std::vector<std::string> idle_part_warnings(const Server& server, const Kind& kind, const Value& object) {
   std::vector<std::string> warnings;
   static const std::map<std::string, const char*> kIdle = {
       {"flowschemas.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
       {"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "requests are not queued by it"},
-      {"federatedhpas.autoscaling.karmada.io", "nothing is scaled"},
-      {"multiclusterservices.networking.karmada.io", "no endpoints are spread"},
       {"multiclusteringresses.networking.karmada.io", "no traffic is routed"},
-      {"resourceregistries.search.karmada.io", "nothing is cached for search"},
-      {"karmadas.operator.karmada.io", "no control plane is installed"},
-      {"serviceexports.multicluster.x-k8s.io", "no service is exported"},
-      {"serviceimports.multicluster.x-k8s.io", "no service is imported"}};
+      {"karmadas.operator.karmada.io", "no control plane is installed"}};
   const std::string type = kind.type();
   if (const auto idle = kIdle.find(type); idle != kIdle.end()) {
     warnings.push_back(kind.kind + " is stored, but this version does not act on it: " + idle->second);
@@ -83,6 +115,8 @@ std::vector<std::string> idle_part_warnings(const Server& server, const Kind& ki
   if (type == "apiservices.apiregistration.k8s.io" && !spec["service"].is_null() && !forwards) {
     warnings.emplace_back("APIService is stored, but requests are not passed on to its service");
   }
+  if (type == "multiclusterservices.networking.karmada.io") warn_of_multi_cluster_service(server, spec, warnings);
+  if (type == "resourceregistries.search.karmada.io") warn_of_registry(server, spec, warnings);
   if (is_propagation_policy(type)) {
     warn_of_preserved_state(spec["failover"], warnings);
     warn_of_gates(server, spec, warnings);
@@ -134,6 +168,9 @@ std::optional<Error> refuse_object(const Server& server, const RequestContext& c
   if (auto error = refuse_write(access, context.user, context.request, key, proposal.old, object, creation)) {
     return error;
   }
+  if (auto error = refuse_params(access, context.user, *context.kinds, server.objects, key, proposal.old, object)) {
+    return error;
+  }
   const std::string_view type = key.type;
   if (type == kCertificateRequests) {
     if (auto error = refuse_certificate(access, context.user, context.path.subresource, proposal.old, object)) {
@@ -174,6 +211,7 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
   if (!object) return refused_by_admission(context, proposal, std::move(object).error());
   std::ranges::move(idle_part_warnings(server, *context.kind, object.value()), std::back_inserter(proposal.warnings));
   proposal.object = std::move(object).value();
+  warn_of_versions(*context.kinds, *context.kind, proposal.old, proposal.object, proposal.warnings);
   if (context.kind->type() == type::kCluster) {
     warn_of_sync_mode(proposal.old, proposal.object, proposal.warnings);
   }
@@ -221,6 +259,9 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
     auto current = co_await when_current(server.objects.record(), lane);
     if (!current) co_return std::move(current).error();
   }
+  // Rules of definitions may take long to read, and longer to evaluate.
+  const bool has_rules = !context.kind->builtin || context.kind->type() == type::kCustomResourceDefinition;
+  if (has_rules && !lane.entered) co_await continue_on(lane);
   StageResult<Proposal> admission =
       write.form == WriteForm::kDeletion      ? admit_deletion(server, context, write, std::move(input))
       : write.form == WriteForm::kSubresource ? StageResult<Proposal>{std::move(input)}
@@ -232,10 +273,16 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   const bool deletes = write.form == WriteForm::kDeletion;
   const bool mutating = deletes && calls_webhooks(server, context, proposal, true);
   const bool validating = calls_webhooks(server, context, proposal, false);
-  if (!mutating && !validating) co_return std::move(proposal);
+  const bool policies = applies_policies(server, context, proposal);
+  if (!mutating && !validating && !policies) co_return std::move(proposal);
   if (!lane.entered) co_await continue_on(lane);
   const WebhookCalls calls = server.webhook_calls(context);
-  const AdmissionRequest request = admission_request_for(context, write, proposal);
+  AdmissionRequest request = admission_request_for(context, write, proposal);
+  if (deletes) {
+    auto old = co_await in_requested_version(server, context, lane, std::move(request.old));
+    if (!old) co_return refused(context, proposal, std::move(old).error());
+    request.old = std::move(old).value();
+  }
   if (mutating) {
     NamespaceLabels labels;
     const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
@@ -244,6 +291,14 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
       AdmissionResponse response = co_await call_webhook(calls, webhook, request);
       if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
     }
+  }
+  if (policies) {
+    PolicyAdmission judged = apply_policies(calls, *server.options.policies, request);
+    if (context.audit) {
+      for (const auto& [key, value] : judged.annotations) context.audit->annotated(key, value);
+    }
+    if (!deletes) std::ranges::move(judged.warnings, std::back_inserter(proposal.warnings));
+    if (judged.denial) co_return denied(context, proposal, std::move(*judged.denial));
   }
   if (validating) {
     AdmissionResponse response = co_await call_validating_webhooks(calls, request);
