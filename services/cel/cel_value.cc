@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <unordered_map>
 
 #include "services/cel/cel_function.h"

@@ -165,6 +165,11 @@ TEST(CustomRules, WhatAWriteLeavesAsItIsMayStay) {
   EXPECT_EQ(texts_of(kept.causes), Texts{});
   EXPECT_EQ(kept.warnings, Texts{"spec: Invalid value: \"object\": min must not exceed max"});
   EXPECT_EQ(errors(kReplicas, "{spec: {min: 4, max: 2}}", "{spec: {min: 3, max: 2}}").size(), 1U);
+  // Of the root, metadata do not count.
+  const std::string root =
+      "{type: object, x-kubernetes-validations: [{rule: self.a > 1}], properties: {a: {type: integer}}}";
+  EXPECT_EQ(errors(root, "{a: 1, metadata: {name: one}}", "{a: 1, metadata: {name: one, finalizers: [f]}}"), Texts{});
+  EXPECT_EQ(errors(root, "{a: 0, metadata: {name: one}}", "{a: 1, metadata: {name: one}}").size(), 1U);
   // A list without keys is one value.
   const std::string list =
       "{type: object, properties: {l: {type: array, items: {type: integer, x-kubernetes-validations: [{rule: self > "

@@ -48,6 +48,16 @@ struct OldValue {
   }
 };
 
+/// Whether a resource is as it was, apart from its metadata: of these, rules see only the name. So that a stricter rule
+/// about a whole resource does not keep its finalizers from being removed.
+bool unchanged_resource(const Value& old, const Value& now) {
+  Value before = old;
+  Value after = now;
+  before.erase("metadata");
+  after.erase("metadata");
+  return before == after;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   const size_t begin = text.find_first_not_of(kBlanks);
@@ -249,7 +259,10 @@ class RuleWalk {
     if (reason == "FieldValueForbidden") text = "Forbidden: " + detail;
     if (reason == "FieldValueRequired") text = "Required value: " + detail;
     if (reason == "FieldValueDuplicate") text = "Duplicate value: " + shown(node, value);
-    if (!rule.uses_old_self && before.unchanged(value)) {
+    const bool is_root = place.step == RulePlace::Step::kRoot;
+    const bool unchanged =
+        is_root ? before.same != nullptr && unchanged_resource(*before.same, value) : before.unchanged(value);
+    if (!rule.uses_old_self && unchanged) {
       if (findings_.warnings.size() < kMostFindings) findings_.warnings.push_back(path_text(path) + ": " + text);
       return;
     }
