@@ -5,6 +5,7 @@
 
 #include "events/base/check.h"
 #include "events/base/json.h"
+#include "events/kinds/wire_type.h"
 #include "schemas/kinds/embedded.h"
 
 namespace shiplog {
@@ -187,7 +188,8 @@ class TableReader {
     const std::shared_ptr<Schema> inner = named(from.message);
     for (const auto& [name, field] : inner->properties) {
       auto copy = std::make_shared<Schema>(*field);
-      copy->proto_wrapper = from.number;
+      copy->proto_wrapper =
+          field->proto_wrapper == 0 ? from.number : from.number << kWrapperBits | field->proto_wrapper;
       for (size_t i = 0, count = references_.size(); i < count; ++i) {
         if (references_[i].field == field) references_.push_back({copy, references_[i].message});
       }

@@ -146,6 +146,8 @@ TEST(BuiltinKinds, AreServedAsSpecified) {  // KIND-1
   // These have a category of their own.
   const std::vector<std::pair<const char*, bool>> extensions = {
       {"mutatingwebhookconfigurations.admissionregistration.k8s.io", false},
+      {"validatingadmissionpolicies.admissionregistration.k8s.io", true},
+      {"validatingadmissionpolicybindings.admissionregistration.k8s.io", false},
       {"validatingwebhookconfigurations.admissionregistration.k8s.io", false},
       {"apiservices.apiregistration.k8s.io", true}};
   for (const auto& [type, has_status] : extensions) {
@@ -227,6 +229,10 @@ TEST(BuiltinSchema, NumbersThatDoNotFollowTheOrderOfTheFields) {
   const char* webhooks = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
   EXPECT_EQ(at(webhooks, "webhooks[].objectSelector").proto_number, 11);
   EXPECT_EQ(at(webhooks, "webhooks[].rules[].resources").proto_wrapper, 2);
+  const char* policies = "validatingadmissionpolicies.admissionregistration.k8s.io";
+  EXPECT_EQ(at(policies, "spec.matchConstraints.matchPolicy").proto_number, 7);
+  EXPECT_EQ(at(policies, "spec.matchConstraints.resourceRules[].operations").proto_wrapper, 2);
+  EXPECT_EQ(at(policies, "spec.matchConstraints.resourceRules[].resources").proto_wrapper, (2 << 16) + 2);
   EXPECT_EQ(at(webhooks, "webhooks").patch_key, "name");
   EXPECT_EQ(at("flowschemas.flowcontrol.apiserver.k8s.io", "spec.rules[].resourceRules[].verbs").list_type,
             Schema::ListType::kSet);

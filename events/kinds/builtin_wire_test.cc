@@ -134,6 +134,27 @@ std::vector<WireSample> samples() {
        "admissionReviewVersions: [v1], matchPolicy: Exact, reinvocationPolicy: Never, objectSelector: {matchLabels: "
        "{app: a}}, matchConditions: [{name: m, expression: e}]}]}"},
       {"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", named("x") + bytes(2, hook), kHook},
+      {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy",
+       named("x") +
+           bytes(2, bytes(1, bytes(1, "v1") + bytes(2, "ConfigMap")) +
+                        bytes(2, bytes(3, bytes(1, "nm") +
+                                              bytes(2, bytes(1, "CREATE") + bytes(2, bytes(1, "apps") + bytes(2, "v1") +
+                                                                                         bytes(3, "deployments")))) +
+                                     bytes(7, "Exact")) +
+                        bytes(3, bytes(1, "e") + bytes(2, "m") + bytes(3, "Invalid") + bytes(4, "me")) +
+                        bytes(4, "Ignore") + bytes(5, bytes(1, "k") + bytes(2, "v")) + bytes(6, pair("c", "e")) +
+                        bytes(7, pair("w", "e"))),
+       "{metadata: {name: x}, spec: {paramKind: {apiVersion: v1, kind: ConfigMap}, matchConstraints: {resourceRules: "
+       "[{resourceNames: [nm], operations: [CREATE], apiGroups: [apps], apiVersions: [v1], resources: [deployments]}], "
+       "matchPolicy: Exact}, validations: [{expression: e, message: m, reason: Invalid, messageExpression: me}], "
+       "failurePolicy: Ignore, auditAnnotations: [{key: k, valueExpression: v}], matchConditions: [{name: c, "
+       "expression: e}], variables: [{name: w, expression: e}]}}"},
+      {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding",
+       named("x") + bytes(2, bytes(1, "p") + bytes(2, bytes(1, "nm") + bytes(2, "ns") + bytes(4, "Deny")) +
+                                 bytes(3, bytes(7, "Exact")) + bytes(4, "Deny") + bytes(4, "Audit")),
+       "{metadata: {name: x}, spec: {policyName: p, paramRef: {name: nm, namespace: ns, parameterNotFoundAction: "
+       "Deny}, "
+       "matchResources: {matchPolicy: Exact}, validationActions: [Deny, Audit]}}"},
       {"apiregistration.k8s.io/v1", "APIService",
        named("x") +
            bytes(2, bytes(1, bytes(1, "ns") + bytes(2, "svc") + varint(3, 443)) + bytes(2, "a.io") + bytes(3, "v1") +

@@ -325,17 +325,19 @@ Result<void> take(FieldSlot& slot, const WireField& field, const FieldPath& plac
   return ok();
 }
 
-/// `wrapper`: the number of the message that contains these fields in protobuf but not in JSON, or 0.
+/// `wrapper`: as Schema::proto_wrapper, of the message whose fields these are; 0: of the schema's own.
 Result<void> fill(const Schema& schema, int32_t wrapper, std::string_view bytes, const FieldPath& place, int depth,
                   std::vector<FieldSlot>& slots) {
   for (WireReader reader{bytes}; !reader.done();) {
     SHIPLOG_TRY(const WireField field, next_field(reader, place));
     const auto number = static_cast<int32_t>(field.number);
+    const int32_t inner = wrapper == 0 ? number : wrapper << kWrapperBits | number;
     bool wraps = false;
     const std::pair<const std::string, std::shared_ptr<const Schema>>* property = nullptr;
     for (const auto& candidate : schema.properties) {
       if (candidate.second->proto_number == number && candidate.second->proto_wrapper == wrapper) property = &candidate;
-      wraps = wraps || (wrapper == 0 && candidate.second->proto_wrapper == number);
+      const int32_t within = candidate.second->proto_wrapper;
+      wraps = wraps || (within != 0 && (within == inner || within >> kWrapperBits == inner));
     }
     if (property != nullptr) {
       size_t position = 0;
@@ -344,7 +346,7 @@ Result<void> fill(const Schema& schema, int32_t wrapper, std::string_view bytes,
       SHIPLOG_TRY(take(slots[position], field, FieldPath{place, property->first}, depth));
     } else if (wraps) {
       SHIPLOG_TRY(expect(field, WireType::kBytes, place));
-      SHIPLOG_TRY(fill(schema, number, field.bytes, place, depth, slots));
+      SHIPLOG_TRY(fill(schema, inner, field.bytes, place, depth, slots));
     }
   }
   return ok();

@@ -1,5 +1,6 @@
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -174,7 +175,7 @@ Result<void> put_field(std::string& out, const Schema& schema, const Value& valu
 
 Result<std::string> message(const Schema& schema, const Value& value, const FieldPath& place) {
   if (!value.is_object()) return no_form(place, value);
-  std::map<int32_t, std::string> wrapped;  // by number of the wrapper; 0: no wrapper
+  std::map<int32_t, std::string, std::greater<>> wrapped;  // by wrapper, the nested ones first; 0: no wrapper
   for (const auto& [name, property] : schema.properties) {
     const Value* field = value.find(name);
     if (property->proto_number == 0 || field == nullptr) continue;
@@ -183,7 +184,14 @@ Result<std::string> message(const Schema& schema, const Value& value, const Fiel
   }
   std::string out = std::move(wrapped[0]);
   wrapped.erase(0);
-  for (const auto& [number, bytes] : wrapped) put_bytes(out, number, bytes);
+  for (const auto& [number, bytes] : wrapped) {
+    const int32_t outer = number >> kWrapperBits;
+    if (outer == 0) {
+      put_bytes(out, number, bytes);
+    } else {
+      put_bytes(wrapped[outer], number - (outer << kWrapperBits), bytes);
+    }
+  }
   return out;
 }
 

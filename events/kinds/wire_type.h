@@ -8,4 +8,8 @@ namespace shiplog {
 /// documentation.
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
+/// Schema::proto_wrapper of a field that is in two messages which JSON does not have, one in the other: the outer one's
+/// number, shifted by this, and the inner one's.
+inline constexpr int kWrapperBits = 16;
+
 }  // namespace shiplog

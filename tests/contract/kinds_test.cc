@@ -62,6 +62,13 @@ std::vector<KindSample> samples() {
        ", signerName: a.io/s, usages: [client auth]}}",
        R"({"metadata":{"labels":{"a":"b"}}})", "Pending"},
       {mutating.c_str(), R"({"webhooks":[{"name":"a.b.c","timeoutSeconds":3}]})", nullptr},
+      {"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, spec: {matchConstraints: "
+       "{resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}, validations: "
+       "[{expression: 'true'}]}}",
+       R"({"spec":{"failurePolicy":"Ignore"}})", "<unset>"},
+      {"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, spec: {policyName: none, "
+       "validationActions: [Deny]}}",
+       R"({"spec":{"validationActions":["Audit"]}})", "none"},
       {validating.c_str(), R"({"webhooks":[{"name":"a.b.c","failurePolicy":"Ignore"}]})", nullptr},
       {"{apiVersion: apiregistration.k8s.io/v1, kind: APIService, spec: {group: a.example, version: v1, "
        "groupPriorityMinimum: 100, versionPriority: 15}}",

@@ -92,6 +92,12 @@ std::map<std::string, std::string> samples() {
        std::string{"spec: {signerName: a.io/s, usages: [client auth], request: "} + kRequest + "}"},
       {"mutatingwebhookconfigurations.admissionregistration.k8s.io", kHooks},
       {"validatingwebhookconfigurations.admissionregistration.k8s.io", kHooks},
+      {"validatingadmissionpolicies.admissionregistration.k8s.io",
+       "spec: {matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], "
+       "resources: "
+       "[pods]}]}, validations: [{expression: 'true'}]}"},
+      {"validatingadmissionpolicybindings.admissionregistration.k8s.io",
+       "spec: {policyName: none, validationActions: [Deny]}"},
       {"apiservices.apiregistration.k8s.io",
        "spec: {group: a.example, version: v1, groupPriorityMinimum: 100, versionPriority: 15}"},
       {"flowschemas.flowcontrol.apiserver.k8s.io", "spec: {priorityLevelConfiguration: {name: p}}"},

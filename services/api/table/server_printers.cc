@@ -53,6 +53,25 @@ void print_webhooks(const Value& object, UtcMillis now, TableRow& row) {
   row.cells = Value::array({object["metadata"]["name"], object["webhooks"].size(), age_of(object, now)});
 }
 
+void print_admission_policy(const Value& object, UtcMillis now, TableRow& row) {
+  const Value& kind = object["spec"]["paramKind"];
+  const std::string param = kind.is_null() ? "<unset>" : kind["apiVersion"].str() + "/" + kind["kind"].str();
+  row.cells =
+      Value::array({object["metadata"]["name"], object["spec"]["validations"].size(), param, age_of(object, now)});
+}
+
+void print_policy_binding(const Value& object, UtcMillis now, TableRow& row) {
+  const Value& reference = object["spec"]["paramRef"];
+  std::string param = "<unset>";
+  if (!reference["selector"].is_null()) param = "selector";
+  if (!reference["name"].is_empty()) {
+    const std::string ns = reference["namespace"].str();
+    param = ns.empty() ? reference["name"].str() : ns + "/" + reference["name"].str();
+  }
+  row.cells =
+      Value::array({object["metadata"]["name"], object["spec"]["policyName"].str(), param, age_of(object, now)});
+}
+
 void print_api_service(const Value& object, UtcMillis now, TableRow& row) {
   const Value& service = object["spec"]["service"];
   std::string available = "Unknown";
@@ -115,6 +134,12 @@ const std::vector<Printer>& server_printers() {
       {"validatingwebhookconfigurations.admissionregistration.k8s.io",
        {kName, {"Webhooks", "integer"}, kAge},
        print_webhooks},
+      {"validatingadmissionpolicies.admissionregistration.k8s.io",
+       {kName, {"Validations", "integer"}, {"ParamKind"}, kAge},
+       print_admission_policy},
+      {"validatingadmissionpolicybindings.admissionregistration.k8s.io",
+       {kName, {"PolicyName"}, {"ParamRef"}, kAge},
+       print_policy_binding},
       {"apiservices.apiregistration.k8s.io", {kName, {"Service"}, {"Available"}, kAge}, print_api_service},
       {"flowschemas.flowcontrol.apiserver.k8s.io",
        {kName, {"PriorityLevel"}, {"MatchingPrecedence", "integer"}, {"DistinguisherMethod"}, kAge, {"MissingPL"}},
