@@ -26,6 +26,7 @@
 #include "services/api/proof/proof.h"
 #include "services/api/proxy/member_proxy.h"
 #include "services/api/reads.h"
+#include "services/api/search/global_proxy.h"
 #include "services/api/sql/sql_service.h"
 #include "services/api/tunnel_requests.h"
 #include "services/api/watch.h"
@@ -64,6 +65,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::shared_ptr<Workers> workers;
   std::unique_ptr<Pipeline> pipeline;
   std::unique_ptr<SqlService> sql;
+  std::shared_ptr<GlobalProxy> search;
   OpenApiDocuments documents;
   OpenApiDocuments past_documents;  // of the latest past that was requested
   std::unique_ptr<metrics::ScrapeHook> scrape_hook;
@@ -357,8 +359,14 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
     auto here = [weak](HttpRequest request, std::shared_ptr<ResponseWriter> writer, const User& user) {
       if (const auto self = weak.lock()) self->serve_as(std::move(request), std::move(writer), user);
     };
-    const auto proxy = std::make_shared<MemberProxy>(impl->server, std::move(here));
+    const auto proxy = std::make_shared<MemberProxy>(impl->server, here);
     reads.proxy = [proxy](RequestContext&& draft) { proxy->serve(std::move(draft)); };
+    if (own.search != nullptr) {
+      GlobalProxy::Routes routes{[proxy](RequestContext draft) { proxy->serve(std::move(draft)); }, here};
+      impl->search = std::make_shared<GlobalProxy>(impl->server, *own.search, std::move(routes));
+      impl->search->start();
+      reads.search = [raw = impl->search.get()](RequestContext&& draft) { raw->serve(std::move(draft)); };
+    }
   }
   reads.pod_action = [server = impl->server.get()](const RequestContextPtr& context) {
     serve_pod_action(server->shared_from_this(), context);
@@ -414,6 +422,7 @@ uint16_t ApiServer::port() const { return impl_->http->bound_port(); }
 void ApiServer::stop(Millis deadline) {
   impl_->scrape_hook.reset();
   impl_->watches->stop();
+  if (impl_->search != nullptr) impl_->search->stop();
   impl_->sql->stop();
   impl_->http->stop(deadline);
   impl_->server->large->stop();

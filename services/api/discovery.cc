@@ -160,10 +160,28 @@ Value resource_here(const Kind& kind, bool pod_actions) {
   return resource;
 }
 
+struct ConnectOnly {
+  const char* resource;
+  const char* kind;
+};
+/// What requests are passed through besides the kinds of a group: no verb is stored (6.1.1).
+constexpr ConnectOnly kSearching[] = {{"proxying", "Proxying"}, {"search", "Search"}};
+
+bool has_searching(const Kind& kind) { return kind.type() == "resourceregistries.search.karmada.io"; }
+
 Value version_here(const Kinds& kinds, const std::string& group, const std::string& version, bool pod_actions) {
   Value::Array resources;
   for (const KindPtr& kind : kinds.all()) {
-    if (kind->group == group && kind->version == version) resources.push_back(resource_here(*kind, pod_actions));
+    if (kind->group != group || kind->version != version) continue;
+    resources.push_back(resource_here(*kind, pod_actions));
+    if (!has_searching(*kind)) continue;
+    for (const ConnectOnly& each : kSearching) {
+      resources.push_back(Value::object({{"resource", each.resource},
+                                         {"responseKind", response_kind(group, version, each.kind)},
+                                         {"scope", "Cluster"},
+                                         {"singularResource", each.resource},
+                                         {"verbs", Value::array()}}));
+    }
   }
   if (group.empty()) {
     resources.push_back(Value::object({{"resource", "bindings"},
@@ -268,6 +286,14 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
         element.set("version", sub.version);
       }
       resources.push_back(std::move(element));
+    }
+    if (!has_searching(*kind)) continue;
+    for (const ConnectOnly& each : kSearching) {
+      resources.push_back(Value::object({{"name", each.resource},
+                                         {"singularName", each.resource},
+                                         {"namespaced", false},
+                                         {"kind", each.kind},
+                                         {"verbs", Value::array()}}));
     }
   }
   if (resources.empty()) return {};

@@ -45,6 +45,17 @@ TEST(Discovery, NamesSubresourcesWithTheirOwnKind) {  // DISC-4
   EXPECT_TRUE(resource_list(Kinds::compiled(), "apps", "v9").is_null());
 }
 
+TEST(Discovery, NamesTheSearchAndTheGlobalProxyWithoutVerbs_6_1_1) {
+  const Value list = resource_list(Kinds::compiled(), "search.karmada.io", "v1alpha1");
+  for (const char* name : {"search", "proxying"}) {
+    const Value* found = named(list["resources"], "name", name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_EQ((*found)["verbs"], Value::array());
+    EXPECT_EQ((*found)["namespaced"], Value{false});
+  }
+  EXPECT_NE(named(list["resources"], "name", "resourceregistries"), nullptr);
+}
+
 TEST(Discovery, TheCollectionOfNamespacesCannotBeDeleted) {
   const Value list = resource_list(Kinds::compiled(), "", "v1");
   const auto deletes = [&](const char* plural) {

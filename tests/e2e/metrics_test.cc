@@ -176,7 +176,14 @@ spec:
   // Through the cluster proxy, through a tunnel, and for a server that there is not.
   fleet_.join_pull("member3");
   EXPECT_EQ(api.get("/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy/version").status / 100, 2);
-  apply(R"(apiVersion: v1
+  apply(R"(apiVersion: search.karmada.io/v1alpha1
+kind: ResourceRegistry
+metadata: {name: pods}
+spec:
+  targetCluster: {}
+  resourceSelectors: [{apiVersion: v1, kind: Pod}]
+---
+apiVersion: v1
 kind: Service
 metadata: {name: gone}
 spec: {type: ExternalName, externalName: localhost}
@@ -193,6 +200,25 @@ spec:
   service: {namespace: default, name: gone, port: 1}
 )");
   EXPECT_TRUE(eventually([&] { return api.get("/apis/gone.example.com/v1/things").status == 503; }));
+  // A conversion webhook that does not answer.
+  apply(R"(apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shirts.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: shirts, kind: Shirt}
+  conversion:
+    strategy: Webhook
+    webhook: {clientConfig: {url: "https://127.0.0.1:1/"}, conversionReviewVersions: [v1]}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+)");
+  EXPECT_EQ(api.post("/apis/example.com/v2/shirts",
+                     json(R"({"apiVersion":"example.com/v2","kind":"Shirt","metadata":{"name":"a"}})"))
+                .status,
+            500);
 
   const FamilyTexts promised = documented();
   ASSERT_GT(promised.size(), 70U);

@@ -56,6 +56,12 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
     target.server_name = std::move(authority.server_name);
   }
   target.tls13 = true;
+  auto made = HttpClient::create(options_.io, target, client_options(cluster, member));
+  if (!made) return unusable(made.error().message);
+  return std::shared_ptr<HttpClient>{std::move(made).value()};
+}
+
+HttpClient::Options MemberClients::client_options(const std::string& cluster, const Member& member) const {
   HttpClient::Options options;
   options.max_connections = options_.limits.requests;
   options.max_streams = options_.limits.streams;
@@ -65,9 +71,50 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make(const std::string& clust
   if (options_.tunnels != nullptr && member.spec["syncMode"].as_string() == "Pull") {
     options.dial = options_.tunnels->dialer(cluster);
   }
-  auto made = HttpClient::create(options_.io, target, options);
+  return options;
+}
+
+Result<std::shared_ptr<HttpClient>> MemberClients::make_own(const std::string& cluster, const Member& member) const {
+  const auto unusable = [&](const std::string& why) {
+    return Error{ErrorCode::kInternal, "cluster " + cluster + " cannot be read: " + why};
+  };
+  ClientTarget target = member_target(member.spec);
+  if (target.url.empty()) return unusable("spec.apiEndpoint is empty");
+  const Value& reference = member.spec["secretRef"];
+  if (reference["name"].is_empty()) return unusable("spec.secretRef is not set");
+  if (member.secret.is_null()) {
+    return unusable("Secret " + reference["namespace"].str() + "/" + reference["name"].str() +
+                    " of spec.secretRef does not exist");
+  }
+  Value secret = member.secret;
+  if (options_.open) {
+    SHIPLOG_TRY(secret, options_.open(std::move(secret)));
+  }
+  if (auto added = add_credentials(cluster, secret, target); !added) return unusable(added.error().message);
+  auto made = HttpClient::create(options_.io, target, client_options(cluster, member));
   if (!made) return unusable(made.error().message);
   return std::shared_ptr<HttpClient>{std::move(made).value()};
+}
+
+Result<std::shared_ptr<HttpClient>> MemberClients::own_client(const std::string& cluster) {
+  Member member;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto found = members_.find(cluster);
+    if (found == members_.end()) {
+      return Error{ErrorCode::kNotFound, "clusters.cluster.karmada.io \"" + cluster + "\" not found"};
+    }
+    member = found->second;
+  }
+  if (member.own != nullptr) return std::move(member.own);
+  SHIPLOG_TRY(auto client, make_own(cluster, member));
+  const std::lock_guard lock{mutex_};
+  const auto found = members_.find(cluster);
+  if (found != members_.end() && found->second.version == member.version) {
+    if (found->second.own == nullptr) found->second.own = client;
+    client = found->second.own;
+  }
+  return client;
 }
 
 Result<MemberClients::Borrowed> MemberClients::borrow(const std::string& cluster, Use use) {
@@ -133,7 +180,7 @@ void MemberClients::put(const State& state, const std::string& cluster, const Va
   member.spec = spec;
   member.secret = value_of(state, secret_key(spec["secretRef"]));
   member.impersonator = value_of(state, secret_key(spec["impersonatorSecretRef"]));
-  member.client = nullptr;
+  member.client = member.own = nullptr;
   ++member.version;
 }
 
@@ -145,7 +192,7 @@ void MemberClients::put_secret(const ObjectKey& key, const Value& secret) {
     if (!of_cluster && !of_impersonator) continue;
     if (of_cluster) member.secret = secret;
     if (of_impersonator) member.impersonator = secret;
-    member.client = nullptr;
+    member.client = member.own = nullptr;
     ++member.version;
   }
 }
@@ -154,6 +201,7 @@ void MemberClients::clear() {
   const std::lock_guard lock{mutex_};
   for (const auto& [name, member] : members_) {
     if (member.client != nullptr) member.client->close();
+    if (member.own != nullptr) member.own->close();
   }
   members_.clear();
   options_.io.reset();

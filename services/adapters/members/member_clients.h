@@ -21,7 +21,7 @@ class MemberTunnels;
 /// Clients of the members for requests on behalf of users: they authenticate as the impersonator, whose Secret is that
 /// of spec.impersonatorSecretRef, over TLS 1.3, and trust the `caBundle` of spec.secretRef. One per member, made anew
 /// when its Cluster or a Secret changes, each with limits of its own, so that a member that does not answer uses up
-/// nothing of the others. Threads: borrow() and names() from any; the rest on the executor.
+/// nothing of the others. Threads: borrow(), own_client() and names() from any; the rest on the executor.
 class MemberClients final : public Observer {
  public:
   struct Limits {
@@ -50,6 +50,9 @@ class MemberClients final : public Observer {
   /// Opens Secrets when the client is made anew. Errors: kNotFound, there is no such cluster; kInternal, it has no
   /// address or no impersonator; kInvalid, these cannot be used; kTooManyRequests, the member's limit is reached.
   Result<Borrowed> borrow(const std::string& cluster, Use use);
+  /// A client that authenticates as this control plane, by spec.secretRef, for what the control plane itself reads; it
+  /// is shared with no request of a user. Opens Secrets when it is made anew. Errors: as those of borrow().
+  Result<std::shared_ptr<HttpClient>> own_client(const std::string& cluster);
   /// borrow() opens nothing now, and so does not block.
   bool ready(const std::string& cluster) const;
   /// There is such a cluster, as last folded.
@@ -75,12 +78,15 @@ class MemberClients final : public Observer {
     Value secret, impersonator;  // sealed, null: it does not exist
     uint64_t version = 0;
     std::shared_ptr<HttpClient> client;  // nullptr: none of this version yet
+    std::shared_ptr<HttpClient> own;     // own_client(), the same
     std::shared_ptr<Counts> counts = std::make_shared<Counts>();
   };
 
   void put(const State& state, const std::string& cluster, const Value& spec);
   void put_secret(const ObjectKey& key, const Value& secret);
   Result<std::shared_ptr<HttpClient>> make(const std::string& cluster, const Member& member) const;
+  Result<std::shared_ptr<HttpClient>> make_own(const std::string& cluster, const Member& member) const;
+  HttpClient::Options client_options(const std::string& cluster, const Member& member) const;
   Result<std::shared_ptr<void>> place(const std::string& cluster, const std::shared_ptr<Counts>& counts, Use use) const;
 
   Options options_;

@@ -113,6 +113,32 @@ TEST_F(MemberClientsTest, EachMemberHasItsOwnLimits) {
   EXPECT_TRUE(clients_.borrow("m1", Use::kRequest));
 }
 
+TEST_F(MemberClientsTest, WhatTheControlPlaneReadsItselfHasTheCredentialsOfTheCluster) {
+  std::string authorization;
+  const auto server = HttpServer::start(testing::tls_options(), [&](const HttpRequest& request,
+                                                                    const std::shared_ptr<ResponseWriter>& writer) {
+                        authorization = request.headers.get("Authorization");
+                        writer->send({200, {}, ""});
+                      }).value();
+  join(server->url());
+  fold_change(
+      secret_key("m1"),
+      Value::object(
+          {{"data",
+            Value::object({{"caBundle", base64_encode(testing::TestCertificates::get().authority.certificate_pem)},
+                           {"token", base64_encode("control plane")}})}}));
+  const auto own = clients_.own_client("m1");
+  ASSERT_TRUE(own) << own.error().message;
+  ASSERT_TRUE(testing::ask(*own.value(), {}));
+  EXPECT_EQ(authorization, "Bearer control plane");
+  EXPECT_EQ(clients_.own_client("m1").value(), own.value());
+  EXPECT_NE(clients_.borrow("m1", Use::kRequest).value().client, own.value()) << "users do not get it";
+  put_cluster(R"({"apiEndpoint":"https://127.0.0.1:1"})");
+  EXPECT_THAT(clients_.own_client("m1").error().message, HasSubstr("spec.secretRef is not set"));
+  put_cluster(R"({"apiEndpoint":"https://127.0.0.1:1","secretRef":{"namespace":"fleet","name":"gone"}})");
+  EXPECT_THAT(clients_.own_client("m1").error().message, HasSubstr("fleet/gone"));
+}
+
 TEST(MemberTarget, HasTheProxyOfTheClusterWithItsHeaders_1_16_4) {
   const Value spec = parse_json(R"({"apiEndpoint":"https://m1:6443","insecureSkipTLSVerification":true,)"
                                 R"("proxyURL":"http://proxy:3128","proxyHeader":{"X-Team":"a, b"}})")

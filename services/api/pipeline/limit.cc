@@ -2,6 +2,7 @@
 
 #include "services/api/pipeline/stages.h"
 #include "services/api/proxied_request.h"
+#include "services/api/search_request.h"
 
 namespace shiplog::api {
 
@@ -9,10 +10,14 @@ StageResult<std::shared_ptr<ResponseWriter>> limit(const Server& server, const U
                                                    std::shared_ptr<ResponseWriter> writer) {
   if (in_group(user, kMastersGroup)) return writer;
   const bool reads = request.method == "GET" || request.method == "HEAD";
-  const bool streams = is_proxied(request.path) ? is_proxied_stream(request) : flag(request, "watch");
-  const auto use = streams && (reads || is_proxied(request.path)) ? ConcurrencyLimiter::Use::kWatch
-                   : reads                                        ? ConcurrencyLimiter::Use::kRead
-                                                                  : ConcurrencyLimiter::Use::kWrite;
+  const bool proxied = is_proxied(request.path);
+  const bool searches = is_search(request.path);
+  const bool streams = proxied    ? is_proxied_stream(request)
+                       : searches ? is_search_stream(request)
+                                  : flag(request, "watch");
+  const auto use = streams && (reads || proxied || searches) ? ConcurrencyLimiter::Use::kWatch
+                   : reads                                   ? ConcurrencyLimiter::Use::kRead
+                                                             : ConcurrencyLimiter::Use::kWrite;
   auto slot = server.limiter->take(user.name, use);
   if (slot == nullptr) {
     return Error{ErrorCode::kTooManyRequests, "too many requests, please try again later"};

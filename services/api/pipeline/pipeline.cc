@@ -12,8 +12,10 @@
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/stamped_writer.h"
+#include "services/api/pipeline/warned_writer.h"
 #include "services/api/pod_subresources.h"
 #include "services/api/proxied_request.h"
+#include "services/api/search_request.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
@@ -209,8 +211,9 @@ Error not_produced(const RequestContext& context) {
 
 /// A request to a member, whose body is passed on as it is.
 StageResult<void> prepare_proxied(const Server& server, RequestContext& draft, bool past, std::string body) {
-  if (past) return Error{ErrorCode::kNotFound, "clusters/proxy is not served below /at/: members have no past here"};
-  if (draft.produced != nullptr) return method_not_allowed(StatusDetails{}, "clusters/proxy by a produced request");
+  const std::string what = is_search(draft.request.path) ? "search.karmada.io" : "clusters/proxy";
+  if (past) return Error{ErrorCode::kNotFound, what + " is not served below /at/: members have no past here"};
+  if (draft.produced != nullptr) return method_not_allowed(StatusDetails{}, what + " by a produced request");
   SHIPLOG_TRY(draft.large, limit_large(server, draft.user, body.size()));
   draft.body = std::move(body);
   return ok();
@@ -271,10 +274,11 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   if (const Elsewhere other = past.value() ? Elsewhere{} : elsewhere(server, draft); other.version != nullptr) {
     co_return forward(server, *reads, *other.version, std::move(draft), std::move(body));
   }
-  if (reads->proxy && is_proxied(draft.request.path)) {
+  const bool searches = reads->search && is_search(draft.request.path);
+  if (searches || (reads->proxy && is_proxied(draft.request.path))) {
     auto passed = prepare_proxied(server, draft, past.value().has_value(), std::move(body));
     if (!passed) co_return reject(server, draft, passed.error());
-    co_return reads->proxy(std::move(draft));
+    co_return searches ? reads->search(std::move(draft)) : reads->proxy(std::move(draft));
   }
   auto well_formed = check_request(draft.request);
   if (!well_formed) co_return reject(server, draft, well_formed.error());
@@ -302,6 +306,10 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   auto resolved = resolve(server, server.kinds_of(draft), draft.request, body);
   if (!resolved) co_return reject(server, draft, resolved.error());
   static_cast<RequestTarget&>(draft) = std::move(resolved).value();
+  if (draft.kind != nullptr && !draft.kind->builtin) {
+    const std::string deprecation = server.options.kinds->deprecation_of(*draft.kind);
+    if (!deprecation.empty()) draft.writer = warned(std::move(draft.writer), warning_header(deprecation));
+  }
   meter->resolved(draft, draft.request);
   if (draft.audit != nullptr) draft.audit->resolved(draft, body, draft.request.headers.get("Content-Type"));
   const auto context = std::make_shared<const RequestContext>(std::move(draft));
@@ -327,6 +335,7 @@ awaitable<StageResult<Written>> carry_out(const Server& server, const RequestCon
     if (!current) co_return std::move(current).error();
     auto proposed = write.propose(std::move(current.value().object));
     if (!proposed) co_return std::move(proposed).error();
+    proposed.value().outdated = current.value().outdated;
     if (context.audit != nullptr && write.form != WriteForm::kDeletion) {
       context.audit->writes(context, proposed.value().object);
     }

@@ -18,6 +18,8 @@ struct ReadHandlers {
   std::function<void(RequestContext&&, const AggregatedVersion&)> forward = {};
   /// Paths below clusters/NAME/proxy; empty: there is no cluster proxy.
   std::function<void(RequestContext&&)> proxy = {};
+  /// Paths below search/ and proxying/NAME/proxy of search.karmada.io; empty: there is no search.
+  std::function<void(RequestContext&&)> search = {};
   /// log, exec, attach and portforward of a pod, if the server has ServerOptions::pod_actions.
   std::function<void(const RequestContextPtr&)> pod_action = {};
 };

@@ -260,8 +260,9 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
     if (!current) co_return std::move(current).error();
   }
   // Rules of definitions may take long to read, and longer to evaluate.
-  const bool has_rules = !context.kind->builtin || context.kind->type() == type::kCustomResourceDefinition;
-  if (has_rules && !lane.entered) co_await continue_on(lane);
+  const bool is_definition = context.kind->type() == type::kCustomResourceDefinition;
+  const bool may_have_rules = !context.kind->builtin && !server.custom_rules->known_without(context.kind->schema);
+  if ((is_definition || may_have_rules) && !lane.entered) co_await continue_on(lane);
   StageResult<Proposal> admission =
       write.form == WriteForm::kDeletion      ? admit_deletion(server, context, write, std::move(input))
       : write.form == WriteForm::kSubresource ? StageResult<Proposal>{std::move(input)}

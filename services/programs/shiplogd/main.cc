@@ -167,7 +167,7 @@ constexpr std::array<std::pair<const char*, const char*>, 13> kFleetOptions = {
      {"controllers",
       "* and what is off by default: descheduler, hpaScaleTargetMarker, deploymentReplicasSyncer; -NAME switches it "
       "off "
-      "again, or applicationFailover [*]"}}};
+      "again, or applicationFailover, serviceExport [*]"}}};
 
 /// The same that are true or false.
 constexpr std::array<std::pair<const char*, const char*>, 5> kFleetSwitches = {
@@ -382,6 +382,13 @@ class ServeCommand {
                     "an empty value allows all")
         ->type_name("CIDR,...")
         ->capture_default_str();
+    command_
+        .add_option("--search-cache-bytes", search_cache_bytes_,
+                    "Memory for the objects of members that ResourceRegistries select; of this, a quarter for each "
+                    "cluster at most; 0: search and the global proxy are off")
+        ->check(quantity())
+        ->type_name("QUANTITY")
+        ->capture_default_str();
     command_.add_option("--hash-every", options_.hash_every, "Record the state hash every so many revisions")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -413,6 +420,8 @@ class ServeCommand {
     options_.denied_networks = std::move(denied).value();
     SHIPLOG_TRY(check_feeds(options_.feeds, options_.journal.journal));
     SHIPLOG_TRY(read_retention(retention_, options_));
+    options_.search_cache_bytes =
+        static_cast<size_t>(std::max<int64_t>(parse_quantity(search_cache_bytes_).value().units(), 0));
     options_.scrub_rate = parse_quantity(scrub_rate_).value().units();
     options_.scrub_interval = Millis{scrub_interval_ * 1000};
     return ok();
@@ -427,6 +436,7 @@ class ServeCommand {
   FleetWords fleet_words_;
   RetentionWords retention_;
   std::string scrub_rate_ = "1Mi";
+  std::string search_cache_bytes_ = "1Gi";
   int64_t scrub_interval_ = options_.scrub_interval.value / 1000;
   std::string estimators_have_ = "3s";
 };

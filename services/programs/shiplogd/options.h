@@ -83,6 +83,7 @@ struct ServeOptions {
   bool counts_resources = true;                     ///< of members: nodes and pods
   collector::SummaryThresholds summaries;           ///< when these counts are reported
   cluster_monitor::Periods monitor_periods;         ///< of Pull clusters
+  size_t search_cache_bytes = size_t{1} << 30U;     ///< of the objects of members for search; 0: it is off
   std::shared_ptr<const Networks> denied_networks;  ///< of webhooks, members and estimators; never nullptr
 };
 
@@ -126,6 +127,9 @@ struct HostPort {
   uint16_t port = 0;
 };
 Result<HostPort> parse_host_port(const std::string& text);
+
+/// A gate that is recorded as the word "multiclusterservice" of the option controllers.
+inline constexpr const char* kMultiClusterServiceGate = "MultiClusterService";
 
 /// Words like "MultiplePodTemplatesScheduling=true". Error: kInvalid, naming the word and what there is.
 Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words,

@@ -20,7 +20,9 @@
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
+#include "services/api/admission_policies/admission_policies.h"
 #include "services/api/aggregation/aggregation.h"
+#include "services/api/search/search_cache.h"
 #include "services/api/webhooks/webhooks.h"
 #include "services/http/io_threads.h"
 #include "services/programs/journals.h"
@@ -149,6 +151,7 @@ class ControlPlane {
       if (members_) members_->close();
     });
     feed_publisher_.reset();
+    search_.stop();
     proxied_members_.clear();
     tunnels_.reset();
     // What is under way holds its client, and clients these threads: they could outlive the loop and main().
@@ -207,6 +210,7 @@ class ControlPlane {
     record_->replica().add_observer(*cluster_metrics_);
     record_->replica().add_observer(decision_metrics_);
     record_->replica().add_observer(webhooks_);
+    record_->replica().add_observer(admission_policies_);
     if (serves_api()) {
       aggregation_ =
           std::make_unique<api::Aggregation>(api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
@@ -229,6 +233,11 @@ class ControlPlane {
                                 .denied_networks = options_.denied_networks,
                                 .tunnels = tunnels_.get()});
     record_->replica().add_observer(proxied_members_);
+    search_.configure({.members = &proxied_members_,
+                       .kinds = &api_wiring_.kinds(),
+                       .random = &random_,
+                       .most_bytes = options_.search_cache_bytes});
+    record_->replica().add_observer(search_);
   }
 
   /// The state that the record was restored with.
@@ -239,8 +248,11 @@ class ControlPlane {
     addresses_.load(state);
     cluster_metrics_->load(state);
     webhooks_.load(state);
+    admission_policies_.load(state);
     if (aggregation_) aggregation_->load(state);
-    if (serves_api()) proxied_members_.load(state);
+    if (!serves_api()) return;
+    proxied_members_.load(state);
+    search_.load(state);
   }
 
   void on_caught_up() {
@@ -479,12 +491,14 @@ class ControlPlane {
     outside_auth_.enable_in(api);
     webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
+    api.policies = &admission_policies_;
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.control_plane = true;
     api.tunnels = tunnels_.get();
     api.addresses = &addresses_;
     api.members = &proxied_members_;
+    api.search = &search_;
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
     api.process = [this] { return process_figures(); };
@@ -543,11 +557,13 @@ class ControlPlane {
   ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
+  api::AdmissionPoliciesInForce admission_policies_;
   Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
   std::vector<std::string> new_authorities_;  ///< files that this start has made
   std::shared_ptr<IoThreads> proxy_io_;
   MemberClients proxied_members_;
+  api::SearchCache search_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::unique_ptr<JournalStack> record_, ephemera_;

@@ -110,6 +110,11 @@ Attributes attributes_of(std::string_view method, std::string_view path,
     if (wanted.subresource == kProxy) break;  // what follows is a path of another server
   }
 
+  // As kube-apiserver names it, so that a rule can: what follows is the path that is searched.
+  if (wanted.group == "search.karmada.io" && wanted.resource == "search" && parts.size() > position + 2) {
+    wanted.subresource = parts[position + 2];
+  }
+
   const bool named = !wanted.name.empty();
   const std::string_view watch = query_value(query, "watch");
   const bool proxied = wanted.subresource == kProxy;

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace shiplog::api {
+
+/// How many bytes of cached objects may be held, of one cluster and, through `total`, of all. Threads: any.
+class CacheBudget {
+ public:
+  explicit CacheBudget(size_t limit, std::shared_ptr<CacheBudget> total = nullptr)
+      : limit_{limit}, total_{std::move(total)} {}
+
+  /// False: there is no room for so many more, and none are taken.
+  bool take(size_t bytes) {
+    if (used_.fetch_add(bytes) + bytes <= limit_ && (total_ == nullptr || total_->take(bytes))) return true;
+    used_.fetch_sub(bytes);
+    return false;
+  }
+  void give(size_t bytes) {
+    used_.fetch_sub(bytes);
+    if (total_ != nullptr) total_->give(bytes);
+  }
+  size_t used() const { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  const size_t limit_;
+  const std::shared_ptr<CacheBudget> total_;
+  std::atomic<size_t> used_{0};
+};
+
+}  // namespace shiplog::api

@@ -1,0 +1,76 @@
+// Versions and continue tokens over clusters, and what of a body is different for a member.
+#include "services/api/search/multi_version.h"
+
+#include <gtest/gtest.h>
+
+#include "events/base/base64.h"
+#include "services/api/search/member_body.h"
+
+namespace shiplog::api {
+namespace {
+
+TEST(MultiVersion, IsAMapSortedByClusterWithoutWhiteSpace_6_5_1) {
+  const MultiVersion version{{{"m2", "7"}, {"m1", "12"}}, false};
+  EXPECT_EQ(base64url_decode(to_text(version)), R"({"m1":"12","m2":"7"})");
+  EXPECT_EQ(parse_multi_version(to_text(version)), version);
+  EXPECT_EQ(version.at("m1"), "12");
+  EXPECT_EQ(version.at("m3"), std::nullopt);
+}
+
+TEST(MultiVersion, ZeroAndEmptyStay_6_5_1) {
+  EXPECT_EQ(to_text(parse_multi_version("0")), "0");
+  EXPECT_EQ(parse_multi_version("0").at("any"), "0");
+  EXPECT_EQ(to_text(parse_multi_version("")), "");
+}
+
+TEST(MultiVersion, WhatCannotBeReadIsEmpty_6_5_1) {
+  for (const std::string& text : {std::string{"12"}, std::string{"%%"}, base64url_encode("[1]"),
+                                  base64url_encode(R"({"m1":1})"), base64url_encode("{")}) {
+    EXPECT_EQ(parse_multi_version(text), MultiVersion{}) << text;
+  }
+}
+
+TEST(MultiVersion, VersionsAreComparedAsNumbersIfTheyAreSome) {
+  EXPECT_EQ(compare_resource_versions("9", "10"), -1);
+  EXPECT_EQ(compare_resource_versions("10", "9"), 1);
+  EXPECT_EQ(compare_resource_versions("a", "a"), 0);
+  EXPECT_EQ(compare_resource_versions("a", "1"), std::nullopt);
+  EXPECT_EQ(smaller_version("9", "10"), "9");
+}
+
+TEST(MultiContinue, NamesTheClusterAndItsPosition_6_5_2) {
+  const MultiContinue token{"rv", "m1", "default/web"};
+  EXPECT_EQ(base64url_decode(to_text(token)), R"({"cluster":"m1","continue":"default/web","rv":"rv"})");
+  EXPECT_EQ(parse_multi_continue(to_text(token)), token);
+  EXPECT_EQ(base64url_decode(to_text(MultiContinue{"rv", "m1", ""})), R"({"cluster":"m1","rv":"rv"})");
+  EXPECT_EQ(to_text(MultiContinue{}), "");
+  EXPECT_EQ(parse_multi_continue("no token"), MultiContinue{});
+}
+
+TEST(BodyForMember, HasTheClustersOwnVersionAndNoAnnotationOfTheCache_6_4_5) {
+  const std::string version = multi_version_of("m1", "12");
+  EXPECT_EQ(body_for_member("PUT", "application/json",
+                            R"({"metadata":{"annotations":{"a":"1","resource.karmada.io/cached-from-cluster":"m1"},)"
+                            R"("name":"web","resourceVersion":")" +
+                                version + R"("},"kind":"Pod"})",
+                            "m1"),
+            R"({"kind":"Pod","metadata":{"annotations":{"a":"1"},"name":"web","resourceVersion":"12"}})");
+  EXPECT_EQ(body_for_member("PUT", "application/json",
+                            R"({"metadata":{"annotations":{"resource.karmada.io/cached-from-cluster":"m1"}}})", "m1"),
+            R"({"metadata":{}})");
+  EXPECT_EQ(body_for_member("DELETE", "application/json",
+                            R"({"preconditions":{"resourceVersion":")" + version + R"("}})", "m1"),
+            R"({"preconditions":{"resourceVersion":"12"}})");
+}
+
+TEST(BodyForMember, StaysAsItIsWhereNothingIsOfTheCache_6_4_5) {
+  for (const char* body : {"", "no json", "[]", "{ \"metadata\" : 1}", R"({"metadata": {"resourceVersion": "12"}})",
+                           R"({ "spec": {"replicas": 2}})", R"([{"op": "remove", "path": "/a"}])"}) {
+    EXPECT_EQ(body_for_member("PATCH", "application/json", body, "m1"), body);
+  }
+  const std::string other = R"({ "metadata":{"resourceVersion":")" + multi_version_of("m2", "1") + R"("}})";
+  EXPECT_EQ(body_for_member("PUT", "application/json", other, "m1"), other) << "it has no version of this cluster";
+}
+
+}  // namespace
+}  // namespace shiplog::api

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <compare>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "events/base/value.h"
+#include "events/kinds/kinds.h"
+#include "events/state/cluster.h"
+
+// What ResourceRegistries select. Pure.
+namespace shiplog::api {
+
+/// Objects of one kind of one cluster, of one namespace or of all: what is listed and watched together.
+struct CachedScope {
+  std::string cluster;
+  std::string group, version, plural, kind;
+  std::string ns;  ///< empty: all, or the kind has none
+  bool namespaced = true;
+
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+  /// "/apis/apps/v1/namespaces/default/deployments", without query.
+  std::string path() const;
+  auto operator<=>(const CachedScope&) const = default;
+};
+
+/// "apps/v1/deployments".
+std::string resource_id(const Kind& kind);
+std::string resource_id(const CachedScope& scope);
+
+struct SearchPlan {
+  /// resource_id() of what any registry names, also if no cluster is selected (6.4.2).
+  std::set<std::string> registered;
+  /// What is cached: by resource_id(), sorted by cluster and namespace.
+  std::map<std::string, std::set<CachedScope>> scopes;
+  bool operator==(const SearchPlan&) const = default;
+};
+
+/// Kinds that `kinds` does not have are left out. A cluster counts that exists, is not terminating and Ready (6.1.3),
+/// and reports the kind as served or does not report what it serves (6.1.4).
+SearchPlan search_plan(const std::vector<Value>& registries, const std::vector<Cluster>& clusters, const Kinds& kinds);
+
+/// Whether two versions of a Cluster are the same as far as search_plan() reads them.
+bool same_for_search(const Value& before, const Value& after);
+
+}  // namespace shiplog::api
