@@ -285,7 +285,11 @@ TEST(CustomRules, SchemasAreCompiledOnceAndForgotten) {
   auto schema = schema_of(kReplicas);
   const auto rules = cache.rules_of(schema);
   EXPECT_EQ(cache.rules_of(schema), rules);
-  EXPECT_EQ(cache.rules_of(schema_of("{type: object}")), nullptr);
+  EXPECT_FALSE(cache.known_without(schema));
+  const auto plain = schema_of("{type: object}");
+  EXPECT_FALSE(cache.known_without(plain));
+  EXPECT_EQ(cache.rules_of(plain), nullptr);
+  EXPECT_TRUE(cache.known_without(plain));
   const std::weak_ptr<const Schema> watched = schema;
   schema.reset();
   EXPECT_FALSE(watched.expired()) << "the rules in use hold it";

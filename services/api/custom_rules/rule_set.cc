@@ -152,6 +152,12 @@ std::shared_ptr<const RuleSet> compile_rules(const std::shared_ptr<const Schema>
   return std::make_shared<const RuleSet>(RuleSet{schema, std::move(root)});
 }
 
+bool RuleCache::known_without(const std::shared_ptr<const Schema>& schema) const {
+  const std::lock_guard lock{mutex_};
+  const auto known = entries_.find(schema.get());
+  return known != entries_.end() && known->second.rules == nullptr;
+}
+
 std::shared_ptr<const RuleSet> RuleCache::rules_of(const std::shared_ptr<const Schema>& schema) {
   if (schema == nullptr) return nullptr;
   {

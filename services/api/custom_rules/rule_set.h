@@ -50,13 +50,15 @@ std::shared_ptr<const RuleSet> compile_rules(const std::shared_ptr<const Schema>
 class RuleCache {
  public:
   std::shared_ptr<const RuleSet> rules_of(const std::shared_ptr<const Schema>& schema);
+  /// Whether it is known that the schema has no rules. False: it has, or nobody has asked for them.
+  bool known_without(const std::shared_ptr<const Schema>& schema) const;
 
  private:
   struct Entry {
     std::shared_ptr<const Schema> schema;
     std::shared_ptr<const RuleSet> rules;
   };
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<const Schema*, Entry> entries_;
 };
 
