@@ -19,6 +19,30 @@ Result<Kinds> with_definition(const Kinds& kinds, const Value& crd) {
   return kinds.with(crd);
 }
 
+std::map<std::string, std::string> deprecations_of(const Value& crd) {
+  const Value& spec = crd["spec"];
+  const auto shown = [&](std::string_view version) {
+    return spec["group"].str() + "/" + std::string{version} + " " + spec["names"]["kind"].str();
+  };
+  std::map<std::string, std::string> warnings;
+  for (const Value& version : spec["versions"].items()) {
+    if (!version["deprecated"].as_bool()) continue;
+    const std::string name = version["name"].str();
+    std::string& warning = warnings[name];
+    warning = version["deprecationWarning"].str();
+    if (!version["deprecationWarning"].is_null()) continue;
+    std::string_view best;  // the preferred one of the versions to be used instead
+    for (const Value& other : spec["versions"].items()) {
+      const std::string_view candidate = other["name"].as_string();
+      if (!other["served"].as_bool() || other["deprecated"].as_bool() || compare_versions(candidate, name) > 0)
+        continue;
+      if (best.empty() || compare_versions(candidate, best) < 0) best = candidate;
+    }
+    warning = shown(name) + " is deprecated" + (best.empty() ? "" : "; use " + shown(best));
+  }
+  return warnings;
+}
+
 KindRegistry::KindRegistry(const Kinds& compiled)
     : compiled_{compiled}, current_{std::make_shared<const Kinds>(compiled)} {}
 
@@ -30,6 +54,13 @@ std::shared_ptr<const Kinds> KindRegistry::current() const {
 bool KindRegistry::terminating(const std::string& type) const {
   const std::lock_guard lock{mutex_};
   return terminating_.contains(type);
+}
+
+std::string KindRegistry::deprecation_of(const Kind& kind) const {
+  const std::lock_guard lock{mutex_};
+  if (deprecations_.empty()) return "";
+  const auto found = deprecations_.find(kind.type() + " " + kind.version);
+  return found == deprecations_.end() ? "" : found->second;
 }
 
 void KindRegistry::load(const State& state) {
@@ -44,6 +75,8 @@ void KindRegistry::on_folded(const State&, const DecodedRecord&, const Folded& f
       publish(current()->without(change.object.name));
       const std::lock_guard lock{mutex_};
       terminating_.erase(change.object.name.str());
+      std::erase_if(deprecations_,
+                    [&](const auto& each) { return each.first.starts_with(change.object.name.str() + " "); });
     } else {
       take(change.after);
     }
@@ -64,11 +97,18 @@ void KindRegistry::take(const Value& crd) {
   auto kinds = with_definition(*current(), crd);
   if (kinds) {
     taken_.insert_or_assign(name, Taken{crd["spec"], served});
+    warn_of_deprecations(name, deprecations_of(crd));
     return publish(std::move(kinds).value());
   }
   // Admission has checked it; one from an older build may still be beyond us: its kind is not served then.
   log::error("crd.rejected",
              {log::kv("name", crd["metadata"]["name"].as_string()), log::kv("reason", kinds.error().message)});
+}
+
+void KindRegistry::warn_of_deprecations(const std::string& type, const std::map<std::string, std::string>& warnings) {
+  const std::lock_guard lock{mutex_};
+  std::erase_if(deprecations_, [&](const auto& each) { return each.first.starts_with(type + " "); });
+  for (const auto& [version, warning] : warnings) deprecations_.emplace(type + " " + version, warning);
 }
 
 void KindRegistry::publish(Kinds kinds) {

@@ -28,6 +28,9 @@ inline bool can_delete_collection(const Kind& kind) { return kind.type() != "nam
 /// be read.
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd);
 
+/// The warnings for requests about the deprecated versions of a CustomResourceDefinition, by version.
+std::map<std::string, std::string> deprecations_of(const Value& crd);
+
 /// The kinds that are served now: those compiled in and what the CustomResourceDefinitions in the state define.
 /// Threads: current() from any; the rest on the executor.
 class KindRegistry final : public Observer {
@@ -40,6 +43,9 @@ class KindRegistry final : public Observer {
   /// Its definition is being deleted: existing objects may be read and deleted, none may be created (CRD-13).
   bool terminating(const std::string& type) const;
 
+  /// The warning for requests about a version that its definition calls deprecated (CRD-15); "": it does not.
+  std::string deprecation_of(const Kind& kind) const;
+
   /// Takes in the definitions a restored state holds.
   void load(const State& state);
   void on_folded(const State& state, const DecodedRecord& record, const Folded& folded) override;
@@ -47,6 +53,7 @@ class KindRegistry final : public Observer {
  private:
   void take(const Value& crd);
   void publish(Kinds kinds);
+  void warn_of_deprecations(const std::string& type, const std::map<std::string, std::string>& warnings);
 
   const Kinds compiled_;
   /// What the kinds of a definition were made from, by its name. Nothing else of it changes them.
@@ -58,6 +65,7 @@ class KindRegistry final : public Observer {
   mutable std::mutex mutex_;
   std::shared_ptr<const Kinds> current_;
   std::set<std::string> terminating_;
+  std::map<std::string, std::string> deprecations_;  // by the type and version of the kind
 };
 
 }  // namespace shiplog::api

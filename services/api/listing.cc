@@ -4,6 +4,7 @@
 
 #include "projections/objects/object_query.h"
 #include "services/api/selector/selector.h"
+#include "services/api/versions/versions.h"
 
 namespace shiplog::api {
 namespace {
@@ -29,7 +30,20 @@ Result<Page> page_of(const ReadOptions& options, Revision newest) {
   return page;
 }
 
+/// Whether the selector selects the object, as far as that can be decided without its conversion.
+bool is_selected(const FieldSelector& fields, const Kind& kind, const Value& object) {
+  if (!fields.depends_on_version()) return fields.matches(object);
+  return needs_conversion(kind, object) ? fields.may_match(object) : fields.matches(in_version(kind, object));
+}
+
 }  // namespace
+
+Result<std::vector<Value>> selected_again(std::vector<Value> items, const Kind& kind, const ReadOptions& options) {
+  if (kind.conversion.is_null() || options.field_selector.empty()) return items;
+  SHIPLOG_TRY(const auto fields, parse_field_selector(options.field_selector, kind));
+  std::erase_if(items, [&](const Value& item) { return !is_selected(fields, kind, item); });
+  return items;
+}
 
 Error too_old(Revision wanted, Revision oldest) {
   return Error{ErrorCode::kGone,
@@ -72,7 +86,8 @@ Result<Listed> list_collection(const StoredObjects& objects, const Kind& kind, c
         failed = value.error();
         return false;
       }
-      if (!labels.matches(value.value()["metadata"]["labels"]) || !fields.matches(value.value())) return true;
+      if (!labels.matches(value.value()["metadata"]["labels"]) || !is_selected(fields, kind, value.value()))
+        return true;
       last = {std::string{row.ns}, std::string{row.name}};
       listed.items.push_back(std::move(value).value());
       return true;

@@ -107,6 +107,14 @@ void add_paths(Value& paths, const Kind& kind) {
   paths.set(collection + "/{name}", path_item);
 }
 
+/// What field selectors may name, for clients; null: nothing besides name and namespace.
+Value selectable_fields_of(const Kind& kind) {
+  if (kind.selectable_fields.empty()) return {};
+  Value fields = Value::array();
+  for (const std::string& path : kind.selectable_fields) fields.push_back(Value::object({{"fieldPath", path}}));
+  return fields;
+}
+
 /// Custom resources' schemas omit the fields of every object; a client that validates must know them all (OA-7).
 Value whole_schema(const Kind& kind) {
   Value schema = kind.schema == nullptr ? Value::object({{"type", "object"}}) : to_openapi(*kind.schema);
@@ -127,6 +135,9 @@ Value openapi_document(const Kinds& kinds, std::string_view group, std::string_v
     if (kind->group != group || kind->version != version) continue;
     Value schema = whole_schema(*kind);
     schema.set("x-kubernetes-group-version-kind", Value::array({gvk_of(*kind)}));
+    if (Value fields = selectable_fields_of(*kind); !fields.is_null()) {
+      schema.set("x-kubernetes-selectable-fields", std::move(fields));
+    }
     schemas.set(definition_of(*kind), std::move(schema));
     add_paths(paths, *kind);
   }

@@ -6,6 +6,7 @@
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
 #include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pods.h"
@@ -59,6 +60,34 @@ void fail_list(const RequestContext& context, const ReadOptions& options, const 
   answer_status(context, http_status(expired.code), status);
 }
 
+/// Answers with a list of stored objects.
+void show_list(const ServerPtr& server, const RequestContextPtr& context, const ReadOptions& options, Listed listed,
+               const Warnings& warnings) {
+  if (!shows_converted(*context) && options.field_selector.empty()) {
+    return answer_list(*context, std::move(listed.items), std::move(listed.metadata), server->time_of(*context),
+                       warnings);
+  }
+  convert_stored(
+      server, context, std::move(listed.items),
+      [server, context, options, metadata = std::move(listed.metadata), warnings](Result<std::vector<Value>> items) {
+        if (!items) return fail(*context, items.error());
+        auto selected = selected_again(std::move(items).value(), *context->kind, options);
+        if (!selected) return fail(*context, selected.error());
+        answer_list(*context, std::move(selected).value(), metadata, server->time_of(*context), warnings);
+      });
+}
+
+/// Answers with a stored object.
+void show_object(const ServerPtr& server, const RequestContextPtr& context, Value object) {
+  if (!shows_converted(*context)) return answer_object(*context, 200, object, server->time_of(*context));
+  std::vector<Value> objects;
+  objects.push_back(std::move(object));
+  convert_stored(server, context, std::move(objects), [server, context](Result<std::vector<Value>> shown) {
+    if (!shown) return fail(*context, shown.error());
+    answer_object(*context, 200, shown.value()[0], server->time_of(*context));
+  });
+}
+
 void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
   auto options = list_options(*context);
   if (!options) return fail(*context, options.error());
@@ -84,8 +113,7 @@ void list_objects(const ServerPtr& server, const RequestContextPtr& context) {
       warnings.push_back(context->kind->kind +
                          "s of the past are not computed from the rollout histories of workloads");
     }
-    answer_list(*context, std::move(listed.value().items), std::move(listed.value().metadata),
-                server->time_of(*context), warnings);
+    show_list(server, context, options, std::move(listed).value(), warnings);
   });
 }
 
@@ -132,7 +160,7 @@ void get_object(const ServerPtr& server, const RequestContextPtr& context) {
     auto object = at ? server->objects.load_version(row.value()->json) : server->objects.load(row.value()->json);
     if (!object && object.error().code == ErrorCode::kGone) return fail(*context, not_found(context->subject()));
     if (!object) return fail(*context, object.error());
-    answer_object(*context, 200, object.value(), server->time_of(*context));
+    show_object(server, context, std::move(object).value());
   });
 }
 
@@ -146,17 +174,24 @@ Result<Value> past_object(const Server& server, const RequestContext& context) {
   return server.objects.load_version(row->json);
 }
 
+void show_scale(const Server& server, const RequestContext& context, const Value& object) {
+  if (!has_scale(*context.kind, object)) {
+    return fail(context, Error{ErrorCode::kInternal, "the spec replicas field \"" + context.kind->scale->spec_replicas +
+                                                         "\" does not exist in " + to_string(context.key())});
+  }
+  answer_object(context, 200, scale_of(*context.kind, object), server.time_of(context));
+}
+
 /// The scale of an object (SUB-3).
 void get_scale(const ServerPtr& server, const RequestContextPtr& context) {
   when_current(server, context, [server, context] {
     const auto object = context->past ? past_object(*server, *context) : server->current(*context, context->key());
     if (!object) return fail(*context, object.error());
-    if (!has_scale(*context->kind, object.value())) {
-      return fail(*context,
-                  Error{ErrorCode::kInternal, "the spec replicas field \"" + context->kind->scale->spec_replicas +
-                                                  "\" does not exist in " + to_string(context->key())});
-    }
-    answer_object(*context, 200, scale_of(*context->kind, object.value()), server->time_of(*context));
+    std::vector<Value> objects{object.value()};
+    convert_stored(server, context, std::move(objects), [server, context](Result<std::vector<Value>> converted) {
+      if (!converted) return fail(*context, converted.error());
+      show_scale(*server, *context, converted.value()[0]);
+    });
   });
 }
 

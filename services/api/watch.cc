@@ -12,6 +12,7 @@
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
 #include "services/api/listing.h"
+#include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/selector/selector.h"
@@ -97,12 +98,13 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   /// Sends what there is, unless the client still has to take the last bytes. On the watches' thread.
   void pull() {
     const std::lock_guard lock{mutex_};
-    if (over() || writing_.load()) return;
+    if (over() || writing_.load() || converting_) return;
     std::string out;
     // W-17. Its events have the form of the old schema: the client begins another watch at the revision that it has.
     if (redefined()) return finish();
     const bool unserved = no_longer_served();
     if (!behind(out)) return;  // ended with an error event
+    if (!unconverted_.empty()) return convert(std::move(out));
     // W-17. What was deleted with the kind has been sent by now: the definition went in the same entry, and a tick has
     // passed since.
     if (unserved && out.empty()) return finish();
@@ -167,7 +169,8 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   void finish() {
     if (over_.exchange(true)) return;
     std::string out;
-    if (options_.bookmarks && at_ > bookmarked_) bookmark(out, false);
+    // Events before at_ that are still being converted are not sent any more: the client is not to skip them.
+    if (options_.bookmarks && at_ > bookmarked_ && unconverted_.empty()) bookmark(out, false);
     if (out.empty()) return context_->writer->end();
     context_->writer->write(std::move(out),
                             [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
@@ -201,19 +204,71 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
           failed = object.error();
           return false;
         }
-        if (matches(object.value())) event("ADDED", object.value(), {}, out);
+        add_initial(std::move(object).value(), out);
         return true;
       }));
       if (failed) return *failed;
       return ok();
     });
     if (!done) return fail(done.error(), out);
+    if (!unconverted_.empty()) {
+      ends_initial_ = options_.send_initial_events && options_.bookmarks;
+      return convert(std::move(out));
+    }
     if (options_.send_initial_events && options_.bookmarks) bookmark(out, true);
     if (!out.empty()) write(std::move(out));
   }
 
   bool matches(const Value& object) const {
-    return labels_.matches(object["metadata"]["labels"]) && fields_.matches(object);
+    if (!labels_.matches(object["metadata"]["labels"])) return false;
+    return fields_.depends_on_version() ? fields_.matches(in_version(*context_->kind, object))
+                                        : fields_.matches(object);
+  }
+
+  /// Whether the object is selected or shown only once a conversion webhook has converted it.
+  bool must_convert(const Value& object) const {
+    return needs_conversion(*context_->kind, object) && (shows_converted(*context_) || fields_.depends_on_version());
+  }
+
+  void add_initial(Value object, std::string& out) {
+    if (!unconverted_.empty() || must_convert(object)) {
+      unconverted_.push_back({{}, {}, std::move(object)});
+    } else if (matches(object)) {
+      event("ADDED", object, {}, out);
+    }
+  }
+
+  /// Has the changes converted that wait for it, in one batch, and sends them then, after the events before them.
+  /// Nothing is pulled meanwhile.
+  void convert(std::string earlier) {
+    converting_ = true;
+    earlier_ = std::move(earlier);
+    std::vector<Value> objects;
+    for (const UnconvertedChange& change : unconverted_) {
+      for (const Value* value : {&change.before, &change.after}) objects.push_back(*value);
+    }
+    // Not while the mutex is held: what is known already is answered at once.
+    server_.post_blocking([self = shared_from_this(), objects = std::move(objects)]() mutable {
+      convert_stored(self->watches_.server_, self->context_, std::move(objects),
+                     [self](Result<std::vector<Value>> converted) { self->send_converted(std::move(converted)); });
+    });
+  }
+
+  void send_converted(Result<std::vector<Value>> converted) {
+    const std::lock_guard lock{mutex_};
+    if (over()) return;
+    std::string out = std::exchange(earlier_, {});
+    if (!converted) return fail(converted.error(), out);
+    std::vector<Value>& objects = converted.value();
+    const std::vector<UnconvertedChange> changes = std::move(unconverted_);
+    unconverted_.clear();
+    for (size_t i = 0; i < changes.size(); ++i) {
+      select(changes[i].revision, std::move(objects[2 * i]), std::move(objects[2 * i + 1]), {}, out);
+    }
+    if (std::exchange(ends_initial_, false)) bookmark(out, true);
+    converting_ = false;
+    if (out.empty()) return watches_.wake();
+    write(std::move(out));
   }
 
   /// Renders the changes after at_. False when the watch is over.
@@ -293,14 +348,22 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         *value = std::move(opened);
       }
     }
+    if (!unconverted_.empty() || must_convert(before) || must_convert(after)) {
+      unconverted_.push_back({revision, std::move(before), std::move(after)});
+    } else {
+      select(revision, std::move(before), std::move(after), json, out);
+    }
+    return ok();
+  }
+
+  void select(Revision revision, Value before, const Value& after, std::string_view json, std::string& out) {
     const bool matched = !before.is_null() && matches(before);
     const bool match = !after.is_null() && matches(after);
     if (match) event(matched ? "MODIFIED" : "ADDED", after, json, out);
-    if (match || !matched) return ok();
+    if (match || !matched) return;
     const bool removed = after.is_null();
     before.edit("metadata").set("resourceVersion", std::to_string(revision.value));
     event("DELETED", before, removed ? json : std::string_view{}, out);
-    return ok();
   }
 
   /// `json`: the object's, where it is known: a thousand watches of one change do not write it out a thousand times.
@@ -364,6 +427,12 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
                             [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
   }
 
+  /// One change, or an object of the initial events, that is to be converted.
+  struct UnconvertedChange {
+    Revision revision;
+    Value before, after;
+  };
+
   std::mutex mutex_;  // what follows; pulling and ending may happen on two threads
   Watches& watches_;
   Server& server_;
@@ -379,7 +448,11 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   Revision bookmarked_;  // of the last bookmark
   std::optional<Steady::time_point> unserved_since_;
   bool columns_sent_ = false;
-  Steady::time_point began_;  // of a replay
+  std::vector<UnconvertedChange> unconverted_;
+  std::string earlier_;  // events that are sent before those
+  bool converting_ = false;
+  bool ends_initial_ = false;  // a bookmark follows the initial events
+  Steady::time_point began_;   // of a replay
   Steady::time_point ends_, next_bookmark_;
   std::atomic<bool> writing_{false};
   std::atomic<bool> over_{false};

@@ -186,5 +186,129 @@ TEST(Definitions, ADeletedDefinitionWaitsForObjectsWithFinalizers) {  // CRD-13
   EXPECT_EQ(api().get(kDefinitions + "/beds.shop.example").status, 404);
 }
 
+/// A definition of a namespaced kind with two versions: v1, which is stored, and v1beta1, which is deprecated.
+Value lamps() {
+  return json(R"({"metadata":{"name":"lamps.light.example"},"spec":{"group":"light.example","scope":"Namespaced",
+      "names":{"plural":"lamps","kind":"Lamp"},"versions":[
+      {"name":"v1","served":true,"storage":true,"selectableFields":[{"jsonPath":".spec.color"},{"jsonPath":".spec.watts"}],
+       "subresources":{"status":{},"scale":{"specReplicasPath":".spec.bulbs","statusReplicasPath":".status.bulbs"}},
+       "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
+         "color":{"type":"string","default":"white"},"watts":{"type":"integer"},"bulbs":{"type":"integer","maximum":3}}}}}}},
+      {"name":"v1beta1","served":true,"storage":false,"deprecated":true,
+       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
+      {"name":"v1alpha1","served":true,"storage":false,"deprecated":true,"deprecationWarning":"this is \"old\"",
+       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
+}
+
+Value lamp(const std::string& name, const std::string& spec) {
+  return json(R"({"apiVersion":"light.example/v1","kind":"Lamp","metadata":{"name":")" + name + R"("},"spec":)" + spec +
+              "}");
+}
+
+/// Lamps that are served within its scope.
+class Lamps {
+ public:
+  Lamps() {
+    const Answer made = api().post(kDefinitions, lamps());
+    EXPECT_EQ(made.status, 201) << made;
+  }
+  ~Lamps() { EXPECT_EQ(api().remove(kDefinitions + "/lamps.light.example").status, 200); }
+  Lamps(const Lamps&) = delete;
+  Lamps& operator=(const Lamps&) = delete;
+
+  const std::string path = "/apis/light.example/v1/namespaces/default/lamps";
+};
+
+TEST(Definitions, SelectableFieldsSelectObjects) {
+  const Lamps lamps;
+  ASSERT_EQ(api().post(lamps.path, lamp("red", R"({"color":"red","watts":40})")).status, 201);
+  ASSERT_EQ(api().post(lamps.path, lamp("plain", R"({"watts":60})")).status, 201);
+  const auto names = [&](const std::string& selector) {
+    const Answer list = api().get(lamps.path + "?fieldSelector=" + selector);
+    EXPECT_EQ(list.status, 200) << list;
+    std::string found;
+    for (const Value& item : list.json["items"].items()) found += item["metadata"]["name"].str() + " ";
+    return found;
+  };
+  EXPECT_EQ(names("spec.color%3Dred"), "red ");
+  EXPECT_EQ(names("spec.color%21%3Dred"), "plain ");
+  EXPECT_EQ(names("spec.color%3Dwhite,spec.watts%3D60,metadata.name%3Dplain"), "plain ");
+  EXPECT_EQ(names("spec.watts%3D"), "");
+  expect_failure(api().get(lamps.path + "?fieldSelector=spec.bulbs%3D1"), 400, "BadRequest",
+                 "field label not supported: spec.bulbs");
+  EXPECT_NE(plane().kubectl_ok({"get", "lamps", "--field-selector=spec.color=red"}).find("red"), std::string::npos);
+
+  const auto watch = api().watch(lamps.path + "?watch=true&fieldSelector=spec.color%3Dblue");
+  ASSERT_EQ(api().patch(lamps.path + "/red", "merge", json(R"({"spec":{"color":"blue"}})")).status, 200);
+  ASSERT_EQ(api().patch(lamps.path + "/red", "merge", json(R"({"spec":{"color":"red"}})")).status, 200);
+  ASSERT_TRUE(watch->wait_for(2));
+  EXPECT_EQ(watch->events()[0]["type"].str(), "ADDED");
+  EXPECT_EQ(watch->events()[1]["type"].str(), "DELETED");
+  EXPECT_EQ(api().call("DELETE", lamps.path + "?fieldSelector=spec.color%3Dred").status, 200);
+  EXPECT_EQ(names("spec.color%21%3Dx"), "plain ");
+
+  const Value schemas = api().get("/openapi/v3/apis/light.example/v1").json["components"]["schemas"];
+  EXPECT_EQ(schemas["example.light.v1.Lamp"]["x-kubernetes-selectable-fields"],
+            json(R"([{"fieldPath":"spec.color"},{"fieldPath":"spec.watts"}])"));
+}
+
+TEST(Definitions, SelectableFieldsAreFieldsOfTheSchema) {
+  Value wrong = lamps();
+  wrong.edit("spec").edit("versions").edit_items()[0].set("selectableFields", json(R"([{"jsonPath":".spec"}])"));
+  expect_failure(api().post(kDefinitions, wrong), 422, "Invalid", "spec.versions[0].selectableFields[0].jsonPath");
+}
+
+TEST(Definitions, AScaleIsCheckedLikeAnyUpdate) {  // SUB-3
+  const Lamps lamps;
+  ASSERT_EQ(api().post(lamps.path, lamp("one", R"({"bulbs":1})")).status, 201);
+  const auto scale = [&](int bulbs) {
+    return api().patch(lamps.path + "/one/scale", "merge",
+                       json(R"({"spec":{"replicas":)" + std::to_string(bulbs) + "}}"));
+  };
+  expect_failure(scale(4), 422, "Invalid", "spec.bulbs");
+  EXPECT_EQ(scale(3).status, 200);
+  const Value scaled = api().get(lamps.path + "/one").json;
+  EXPECT_EQ(scaled["spec"]["bulbs"].as_int(), 3);
+  EXPECT_EQ(scaled["metadata"]["generation"].as_int(), 2);
+}
+
+TEST(Definitions, ADeprecatedVersionIsAnsweredWithAWarning) {  // CRD-15
+  const Lamps lamps;
+  EXPECT_EQ(api().get(lamps.path).headers.get("Warning"), "");
+  EXPECT_EQ(api().get("/apis/light.example/v1beta1/namespaces/default/lamps").headers.get("Warning"),
+            R"(299 - "light.example/v1beta1 Lamp is deprecated; use light.example/v1 Lamp")");
+  EXPECT_EQ(api().get("/apis/light.example/v1alpha1/lamps").headers.get("Warning"), R"(299 - "this is \"old\"")");
+  Value renewed = api().get(kDefinitions + "/lamps.light.example").json;
+  renewed.edit("spec").edit("versions").edit_items()[1].set("deprecated", false);
+  ASSERT_EQ(api().put(kDefinitions + "/lamps.light.example", renewed).status, 200);
+  EXPECT_EQ(api().get("/apis/light.example/v1beta1/lamps").headers.get("Warning"), "");
+}
+
+TEST(Definitions, AStorageMigrationTakesVersionsOutOfTheStatus) {  // CRD-11
+  const Lamps lamps;
+  ASSERT_EQ(api().post(lamps.path, lamp("one", "{}")).status, 201);
+  const std::string definition = kDefinitions + "/lamps.light.example";
+  Value changed = api().get(definition).json;
+  changed.edit("spec").edit("versions").edit_items()[0].set("storage", false);
+  changed.edit("spec").edit("versions").edit_items()[1].set("storage", true);
+  ASSERT_EQ(api().put(definition, changed).status, 200);
+  const Value old = api().get(lamps.path + "/one").json;
+  EXPECT_NE(api().put(lamps.path + "/one", old).json["metadata"]["resourceVersion"], old["metadata"]["resourceVersion"])
+      << "it is stored in v1beta1 from now on";
+  const auto set = [&](const std::string& versions) {
+    return api().patch(definition + "/status", "merge", json(R"({"status":{"storedVersions":)" + versions + "}}"));
+  };
+  expect_failure(set("[]"), 422, "Invalid", "must have at least one stored version");
+  expect_failure(set(R"(["v1"])"), 422, "Invalid", "must have the storage version v1beta1");
+  expect_failure(set(R"(["v1beta1","v7"])"), 422, "Invalid", "status.storedVersions[1]");
+  changed = api().get(definition).json;
+  changed.edit("spec").edit("versions").edit_items().erase(changed.edit("spec").edit("versions").edit_items().begin());
+  expect_failure(api().put(definition, changed), 422, "Invalid", "status.storedVersions[0]");
+  EXPECT_EQ(set(R"(["v1beta1"])").status, 200);
+  changed.edit("metadata").erase("resourceVersion");
+  const Answer removed = api().patch(definition, "json", json(R"([{"op":"remove","path":"/spec/versions/0"}])"));
+  EXPECT_EQ(removed.status, 200) << removed;
+}
+
 }  // namespace
 }  // namespace shiplog::e2e

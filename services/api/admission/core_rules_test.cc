@@ -199,6 +199,43 @@ TEST(CoreAdmission, DefinitionsAreChecked) {  // CRD-1, CRD-3, CRD-4, CRD-11
   EXPECT_EQ(fields_of(update(type, made, rescoped)), "spec.scope");
 }
 
+/// A definition with this spec.conversion.
+Value definition_with(std::string_view conversion) {
+  Value object = definition();
+  object.edit("spec").set("conversion", json(conversion));
+  return object;
+}
+
+TEST(CoreAdmission, ConversionWebhooksAreChecked) {  // CRD-10
+  const char* type = "customresourcedefinitions.apiextensions.k8s.io";
+  const auto refused = [&](std::string_view conversion) {
+    return fields_of(create(type, definition_with(conversion)));
+  };
+  const Value made = stored(type, definition_with(R"({"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],
+      "clientConfig":{"service":{"namespace":"n","name":"s","path":"/convert"}}}})"));
+  EXPECT_EQ(made["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"].as_int(), 443);
+  const std::string webhook = "spec.conversion.webhook";
+  EXPECT_EQ(refused(R"({"strategy":"Webhook"})"), webhook + ".clientConfig," + webhook + ".conversionReviewVersions");
+  EXPECT_EQ(refused(R"({"strategy":"None","webhook":{"conversionReviewVersions":["v1"]}})"), webhook);
+  EXPECT_EQ(refused(R"({"strategy":"Odd"})"), "spec.conversion.strategy");
+  const auto with = [&](const std::string& client, const std::string& versions) {
+    return refused(R"({"strategy":"Webhook","webhook":{"conversionReviewVersions":)" + versions +
+                   R"(,"clientConfig":)" + client + "}}");
+  };
+  const std::string url = R"({"url":"https://x/y"})";
+  EXPECT_EQ(with(url, R"(["v1beta1"])"), "no error");
+  EXPECT_EQ(with(url, R"(["v2"])"), webhook + ".conversionReviewVersions");
+  EXPECT_EQ(with(url, R"(["v1","v1"])"), webhook + ".conversionReviewVersions[1]");
+  EXPECT_EQ(with(url, R"(["V 1","v1"])"), webhook + ".conversionReviewVersions[0]");
+  EXPECT_EQ(with("{}", R"(["v1"])"), webhook + ".clientConfig");
+  EXPECT_EQ(with(R"({"url":"http://x"})", R"(["v1"])"), webhook + ".clientConfig.url");
+  EXPECT_EQ(with(R"({"url":"https://x","service":{"namespace":"n","name":"s"}})", R"(["v1"])"),
+            webhook + ".clientConfig");
+  EXPECT_EQ(with(R"({"service":{"namespace":"n","name":"s","port":0}})", R"(["v1"])"),
+            webhook + ".clientConfig.service.port");
+  EXPECT_EQ(with(R"({"url":"https://x","caBundle":"bm8="})", R"(["v1"])"), webhook + ".clientConfig.caBundle");
+}
+
 TEST(CoreAdmission, NamesOfDefinitionsAreComparedWithEverySortOfName) {  // CRD-3
   const char* type = "customresourcedefinitions.apiextensions.k8s.io";
   const auto named_so = [&](const char* field, const Value& name) {

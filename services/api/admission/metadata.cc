@@ -22,18 +22,6 @@ Problem name_problem(const Kind& kind, std::string_view name) {
   return subdomain_problem(name);
 }
 
-void check_annotations(const Value& annotations, Causes& causes) {
-  size_t size = 0;
-  for (const auto& annotation : annotations.members()) {
-    // Kubernetes compares keys of annotations in lower case: their prefix may be written in capitals.
-    if (const auto problem = qualified_name_problem(lower_case(annotation.key()))) {
-      causes.invalid("metadata.annotations", Value{annotation.key()}, *problem);
-    }
-    size += annotation.key().size() + annotation.value.as_string().size();
-  }
-  if (size > kMostAnnotations) causes.too_long("metadata.annotations", kMostAnnotations);
-}
-
 void check_finalizers(const Value& finalizers, Causes& causes) {
   for (size_t i = 0; i < finalizers.size(); ++i) {
     const std::string_view name = finalizers[i].as_string();
@@ -72,6 +60,18 @@ void check_owners(const Value& owners, Causes& causes) {
 }
 
 }  // namespace
+
+void check_annotations(const Value& annotations, Causes& causes) {
+  size_t size = 0;
+  for (const auto& annotation : annotations.members()) {
+    // Kubernetes compares keys of annotations in lower case: their prefix may be written in capitals.
+    if (const auto problem = qualified_name_problem(lower_case(annotation.key()))) {
+      causes.invalid("metadata.annotations", Value{annotation.key()}, *problem);
+    }
+    size += annotation.key().size() + annotation.value.as_string().size();
+  }
+  if (size > kMostAnnotations) causes.too_long("metadata.annotations", kMostAnnotations);
+}
 
 void unite_owners(Value& metadata, std::vector<std::string>& warnings) {
   const Value* owners = metadata.find("ownerReferences");

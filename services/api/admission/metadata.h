@@ -18,6 +18,9 @@ void check_metadata(const Kind& kind, const Value& metadata, Causes& causes);
 /// Labels at `field` of whatever carries some (a pod template).
 void check_labels(const Value& labels, const std::string& field, Causes& causes);
 
+/// Names and the total size of metadata.annotations.
+void check_annotations(const Value& annotations, Causes& causes);
+
 /// DEL-7: nothing new may hold up a deletion that has begun.
 void check_new_finalizers(const Value& old, const Value& metadata, Causes& causes);
 

@@ -42,6 +42,14 @@ const Rules* rules_of(const Kind& kind);
 // What kinds of several families share.
 void check_ingress(const Value& object, const Write& write, Causes& causes);  ///< spec is an IngressSpec
 
+void check_webhook_client(const Value& client, const std::string& field, Causes& causes);  ///< a clientConfig
+void check_conversion(const Value& conversion, Causes& causes);  ///< of a CustomResourceDefinition
+
+/// Conditions in CEL; those that `old` has too are not compiled. `params`: they may use `params`.
+void check_match_conditions(const Value& conditions, const Value& old, const std::string& field, bool params,
+                            Causes& causes);
+void check_hook_rule(const Value& rule, const std::string& field, Causes& causes);  ///< a RuleWithOperations
+
 // One table per family of kinds.
 const std::vector<Rules>& workload_rules();
 const std::vector<Rules>& core_rules();
@@ -58,5 +66,6 @@ const std::vector<Rules>& certificate_rules();
 const std::vector<Rules>& server_rules();
 const std::vector<Rules>& service_rules();
 const std::vector<Rules>& audit_rules();
+const std::vector<Rules>& admission_policy_rules();
 
 }  // namespace shiplog::api

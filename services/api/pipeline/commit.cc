@@ -7,6 +7,7 @@
 #include "services/api/auth/token_secret.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/pod_quotas.h"
 #include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
@@ -157,7 +158,7 @@ WriteChanges object_changes(const WriteRequest& write, Proposal& proposal) {
   changes.object = std::move(proposal.object);
   if (proposal.old.is_null()) {
     changes.put = WriteChanges::Put::kCreate;
-  } else if (changes.object != proposal.old) {  // META-3
+  } else if (proposal.outdated || changes.object != proposal.old) {  // META-3, CRD-11
     changes.put = write.form == WriteForm::kStatus ? WriteChanges::Put::kReplaceStatus : WriteChanges::Put::kReplace;
     // Always bound to what was read: the fold decides which write was first, and an unconditional update tries again.
     changes.expected = revision_of(proposal.old);
@@ -312,6 +313,13 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
   }
   if (changes_nothing) co_return as_computed;
 
+  Value requested;
+  if (changes.put != WriteChanges::Put::kNothing && !context.kind->conversion.is_null() && !context.kind->storage) {
+    requested = changes.object;
+    auto stored = co_await in_stored_version(server, context, lane, std::move(changes.object));
+    if (!stored) co_return std::move(stored).error();
+    changes.object = std::move(stored).value();
+  }
   auto prepared = prepare_entry(server, context, write, proposal.verb, key, std::move(changes));
   if (!prepared) co_return std::move(prepared).error();
   Store& store = server.store(*context.kind);
@@ -338,7 +346,12 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
     co_return outcome.error().context(verb + to_string(key));
   }
   if (outcome.value().refusal) co_return refusal_of(server, context, write, *outcome.value().refusal, key);
-  co_return outcome_of(write, key, std::move(prepared.value().computed), outcome.value());
+  Committed committed = outcome_of(write, key, std::move(prepared.value().computed), outcome.value());
+  if (!requested.is_null()) {
+    committed.object = as_committed(std::move(requested), committed.object);
+    committed.sealed = false;
+  }
+  co_return committed;
 }
 
 }  // namespace shiplog::api

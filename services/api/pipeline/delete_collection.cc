@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "services/api/listing.h"
+#include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
@@ -87,6 +88,11 @@ awaitable<void> delete_collection(const Server& server, const RequestContext& co
   if (!oldest) co_return reject(server, context, oldest.error());
   auto listed = list_collection(server.objects, *context.kind, context.path.ns, options.value(), oldest.value());
   if (!listed) co_return reject(server, context, listed.error());
+  auto converted = co_await in_requested_version(server, context, lane, std::move(listed.value().items));
+  if (!converted) co_return reject(server, context, converted.error());
+  auto selected = selected_again(std::move(converted).value(), *context.kind, options.value());
+  if (!selected) co_return reject(server, context, selected.error());
+  listed.value().items = std::move(selected).value();
   const auto executor = co_await boost::asio::this_coro::executor;
   auto failed = co_await delete_all(executor, server, context, write, lane, listed.value().items);
   // Rendering may take its time: not on the fold thread.

@@ -1,14 +1,25 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/stages.h"
+#include "services/api/versions/versions.h"
 
 namespace shiplog::api {
 namespace {
 
+/// Of a kind that a definition defines: an object keeps the version that it was stored in until it is written.
+bool is_outdated(const RequestContext& context, const Value& stored) {
+  if (context.kind->builtin || !stored.is_object()) return false;
+  const Kind* now = context.kinds->find_type(context.kind->type());
+  return now != nullptr && stored["apiVersion"].as_string() != now->api_version();
+}
+
+/// As it is stored.
 Result<Value> load_current(const Server& server, const RequestContext& context, const WriteRequest& write,
                            const std::string& json) {
-  auto object = server.objects.load_as(*context.kind, write.key, json);
+  auto object = server.objects.load(json);
+  if (!object && object.error().code == ErrorCode::kGone) return not_found(context.subject(write.key.name.str()));
   const bool unreadable = !object && object.error().code == ErrorCode::kCorrupt;
   return unreadable && write.replaces_unreadable ? parse_stored_json(json) : std::move(object);
 }
@@ -38,6 +49,15 @@ awaitable<StageResult<Current>> read_current(const Server& server, const Request
     if (lane.large != nullptr) co_await continue_on(lane);
   }
   current.object = load_current(server, context, write, *json.value());
+  if (!current.object || context.kind->builtin) co_return std::move(current);
+  current.outdated = is_outdated(context, current.object.value());
+  // What is deleted is not converted: a webhook that fails must not keep objects for ever.
+  if (write.form != WriteForm::kDeletion) {
+    auto converted = co_await in_requested_version(server, context, lane, std::move(current.object).value());
+    if (!converted) co_return std::move(converted).error();
+    current.object = std::move(converted).value();
+  }
+  current.object = pruned_in_version(*context.kind, std::move(current.object).value());
   co_return std::move(current);
 }
 

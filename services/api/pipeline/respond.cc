@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
 
@@ -71,6 +72,11 @@ awaitable<void> respond(const Server& server, const RequestContext& context, con
   // Rendering may take its time: not on the fold thread.
   if (!lane.entered) co_await continue_on(lane);
   auto answer = answer_for(server, write, proposal, committed);
+  // Only what was deleted can still be in another version. It is marked by now: a webhook that fails makes no error.
+  if (answer && write.form == WriteForm::kDeletion && !answer.value().is_status) {
+    auto converted = co_await in_requested_version(server, context, lane, answer.value().body);
+    if (converted) answer.value().body = std::move(converted).value();
+  }
   if (!answer) {
     fail(context, answer.error());
   } else if (answer.value().is_status) {

@@ -17,16 +17,6 @@ IncludeObject include_object(const HttpRequest& request) {
   return wanted == "Object" ? IncludeObject::kObject : IncludeObject::kMetadata;
 }
 
-std::string quote_warning(std::string_view warning) {
-  std::string quoted = "299 - \"";
-  for (const char c : warning) {
-    if (static_cast<unsigned char>(c) < 0x20) continue;
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 /// As the client requested it. The tables of a view are those of what is stored: its printers know no other form.
 Value shown_in(const RequestContext& context, Value object) {
   if (context.kind == nullptr) return object;
@@ -37,6 +27,16 @@ Value shown_in(const RequestContext& context, Value object) {
 
 }  // namespace
 
+std::string warning_header(std::string_view warning) {
+  std::string quoted = "299 - \"";
+  for (const char c : warning) {
+    if (static_cast<unsigned char>(c) < 0x20) continue;
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 void send(const RequestContext& context, int status, const std::string& content_type, std::string body,
           const Warnings& warnings) {
   HttpResponse response{
@@ -46,7 +46,7 @@ void send(const RequestContext& context, int status, const std::string& content_
   for (const std::string& warning : warnings) {
     bytes += warning.size();
     if (bytes > kMostWarningBytes) break;
-    response.headers.add("Warning", quote_warning(warning));
+    response.headers.add("Warning", warning_header(warning));
   }
   context.writer->send(std::move(response));
 }

@@ -11,6 +11,9 @@ namespace shiplog::api {
 /// One line each, for Warning headers.
 using Warnings = std::vector<std::string>;
 
+/// The value of a header Warning with this text.
+std::string warning_header(std::string_view warning);
+
 void send(const RequestContext& context, int status, const std::string& content_type, std::string body,
           const Warnings& warnings = {});
 /// The object in the form that the client accepts (Table, PartialObjectMetadata, YAML). `now`: for ages in Tables.

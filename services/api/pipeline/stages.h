@@ -41,6 +41,7 @@ StageResult<WriteRequest> decode(const Server& server, const RequestContext& con
 /// The current object, or why there is none (kNotFound, kMethodNotAllowed for a view, kCorrupt).
 struct Current {
   Result<Value> object = Value{};
+  bool outdated = false;  ///< it is stored in another version than such objects are stored in now
 };
 /// Linearizable. Continues where it may block. A large object makes the request a large one: `lane` states it
 /// afterwards. Error: kTooManyRequests.

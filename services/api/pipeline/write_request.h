@@ -20,6 +20,7 @@ struct Proposal {
   Value old = {};              ///< the current object, opened; null: there is none
   Value object = {};           ///< null: it is deleted. Of a subresource with a body of its own (Scale): that body
   std::vector<std::string> duplicate_fields = {};  ///< keys that stood twice in the body
+  bool outdated = false;                           ///< see Current: it is stored anew even if nothing changes
   bool applied = false;                            ///< the object has its field owners already
   Value current = {};                              ///< of a subresource: the object that it belongs to
   Value managed = {};  ///< metadata.managedFields as the client sent it, while the object is admitted

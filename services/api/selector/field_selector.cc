@@ -56,9 +56,13 @@ const std::map<std::string_view, std::string_view>& event_labels() {
   return kLabels;
 }
 
+bool is_of_definition(const Kind& kind, std::string_view path) {
+  return std::ranges::find(kind.selectable_fields, path) != kind.selectable_fields.end();
+}
+
 bool is_supported(const Kind& kind, std::string_view path) {
   if (path == "metadata.name" || (path == "metadata.namespace" && kind.namespaced)) return true;
-  if (!kind.builtin) return false;
+  if (!kind.builtin) return is_of_definition(kind, path);
   const std::string type = kind.type();
   for (const Labels& labels : extra_labels()) {
     if (labels.type == type) return std::find(labels.paths.begin(), labels.paths.end(), path) != labels.paths.end();
@@ -124,6 +128,12 @@ const Value& at(const Value& object, std::string_view path) {
   return *here;
 }
 
+/// A value as Go prints it; nothing for what is missing.
+std::string text_of(const Value& value) {
+  if (value.is_string()) return value.str();
+  return value.is_bool() || value.is_number() ? to_json(value) : "";
+}
+
 /// The text a field is compared by: missing numbers and booleans are what Go's zero value prints as.
 std::string text_at(const Value& object, std::string_view path) {
   if (path == "source") {  // of an Event: who reports
@@ -133,18 +143,29 @@ std::string text_at(const Value& object, std::string_view path) {
   if (path == "status.successful") return std::to_string(object["status"]["succeeded"].as_int());
   if (path == "status.podIPs") return object["status"]["podIPs"][0]["ip"].str();
   const Value& value = at(object, path);
-  if (value.is_string()) return value.str();
-  if (value.is_bool() || value.is_number()) return to_json(value);
+  if (value.is_string() || value.is_bool() || value.is_number()) return text_of(value);
   if (path == "spec.unschedulable" || path == "spec.hostNetwork") return "false";
   if (path == "status.replicas") return "0";
   return "";
 }
 
+bool holds(const FieldSelector::Term& term, const Value& object) {
+  const std::string text = term.of_definition ? text_of(at(object, term.path)) : text_at(object, term.path);
+  return (text == term.value) == term.equal;
+}
+
 }  // namespace
 
 bool FieldSelector::matches(const Value& object) const {
-  return std::all_of(terms.begin(), terms.end(),
-                     [&](const Term& term) { return (text_at(object, term.path) == term.value) == term.equal; });
+  return std::ranges::all_of(terms, [&](const Term& term) { return holds(term, object); });
+}
+
+bool FieldSelector::may_match(const Value& object) const {
+  return std::ranges::all_of(terms, [&](const Term& term) { return term.of_definition || holds(term, object); });
+}
+
+bool FieldSelector::depends_on_version() const {
+  return std::ranges::any_of(terms, [](const Term& term) { return term.of_definition; });
 }
 
 std::optional<std::string> FieldSelector::name() const {
@@ -165,6 +186,7 @@ Result<FieldSelector> parse_field_selector(std::string_view text, const Kind& ki
       return Error{ErrorCode::kBadRequest, "field label not supported: " + printable(term.path, 253)};
     }
     if (newer_event) term.path = renamed->second;
+    term.of_definition = is_of_definition(kind, term.path);
     selector.terms.push_back(std::move(term));
   }
   return selector;

@@ -66,6 +66,33 @@ TEST(FieldSelectorParameter, EventsHaveTheNamesOfTheirGroup) {  // LIST-6
   EXPECT_EQ(selects(core, "regarding.kind=Node"), std::nullopt);
 }
 
+TEST(FieldSelectorParameter, SelectableFieldsOfADefinition) {
+  Kind shirt;
+  shirt.group = "example.com";
+  shirt.version = "v1";
+  shirt.kind = "Shirt";
+  shirt.plural = "shirts";
+  shirt.selectable_fields = {"spec.color", "spec.size", "status.replicas", "source"};
+  const Value red = object(R"({"metadata":{"name":"a"},"spec":{"color":"red","size":3,"new":true}})");
+  const auto selects = [&](std::string_view selector) {
+    const auto parsed = parse_field_selector(selector, shirt);
+    return parsed ? std::optional{parsed.value().matches(red)} : std::nullopt;
+  };
+  EXPECT_EQ(selects("spec.color=red,spec.size=3"), true);
+  EXPECT_EQ(selects("spec.color!=red"), false);
+  EXPECT_EQ(selects("metadata.name=a,spec.size=4"), false);
+  EXPECT_EQ(selects("status.replicas="), true) << "what is missing is empty, unlike the same field of built-in kinds";
+  EXPECT_EQ(selects("source="), true);
+  EXPECT_EQ(selects("spec.new=true"), std::nullopt) << "is not declared";
+  EXPECT_EQ(selects(".spec.color=red"), std::nullopt);
+
+  const FieldSelector mixed = parse_field_selector("metadata.name=a,spec.color=blue", shirt).value();
+  EXPECT_TRUE(mixed.depends_on_version());
+  EXPECT_TRUE(mixed.may_match(red)) << "another version may be blue";
+  EXPECT_FALSE(mixed.may_match(object(R"({"metadata":{"name":"b"}})")));
+  EXPECT_FALSE(parse_field_selector("metadata.name=a", shirt).value().depends_on_version());
+}
+
 TEST(FieldSelectorParameter, BackslashEscapes) {  // LIST-5
   EXPECT_TRUE(matches("secrets", R"(type=a\,b\=c\\)", object(R"({"type":"a,b=c\\"})")));
 }

@@ -33,10 +33,15 @@ struct FieldSelector {
     std::string path;
     bool equal = true;  ///< false: !=
     std::string value;
+    bool of_definition = false;  ///< one of Kind::selectable_fields
   };
   std::vector<Term> terms;
   bool empty() const { return terms.empty(); }
   bool matches(const Value& object) const;
+  /// matches(), for an object in another version than that of the kind: of its name and namespace only.
+  bool may_match(const Value& object) const;
+  /// Whether it names fields that depend on the version of the object.
+  bool depends_on_version() const;
   /// The name, when the selector requires exactly one.
   std::optional<std::string> name() const;
 };

@@ -199,7 +199,7 @@ enum class Unknown { kKept, kPruned };
 
 Value converted(const Kind& kind, Value object, Unknown unknown) {
   const std::string wanted = kind.api_version();
-  if (!object.is_object()) return object;
+  if (!object.is_object() || needs_conversion(kind, object)) return object;
   if (may_have_changed(kind)) {
     object = unknown == Unknown::kPruned ? pruned_and_defaulted(*kind.schema, std::move(object))
                                          : with_defaults(*kind.schema, std::move(object));
@@ -215,6 +215,11 @@ Value converted(const Kind& kind, Value object, Unknown unknown) {
 }
 
 }  // namespace
+
+bool needs_conversion(const Kind& kind, const Value& object) {
+  return !kind.conversion.is_null() && object.is_object() && object["kind"].as_string() == kind.kind &&
+         object["apiVersion"].as_string() != kind.api_version();
+}
 
 Value in_version(const Kind& kind, Value object) { return converted(kind, std::move(object), Unknown::kKept); }
 

@@ -5,6 +5,10 @@
 
 namespace shiplog::api {
 
+/// Whether the object, of the kind of `kind`, gets the form of its version only from the definition's conversion
+/// webhook (conversion/converter.h). The functions below do not change such an object.
+bool needs_conversion(const Kind& kind, const Value& object);
+
 /// An object, stored in whatever version of its kind, as `kind` shows it (GRP-3, CRD-10, EVENT-1). Kinds that users
 /// define look alike in all versions; so do the built-in ones but autoscaling/v1 and events.k8s.io/v1, which are views
 /// of autoscaling/v2 and of core Events. What autoscaling/v1 has no fields for stands in annotations, as Kubernetes

@@ -35,6 +35,24 @@ const char* const kAutoscaler = R"({"apiVersion":"autoscaling/v2","kind":"Horizo
   "currentMetrics":[{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":30,"averageValue":"1"}}},
   {"type":"Resource","resource":{"name":"memory","current":{"averageValue":"7"}}}]}})";
 
+TEST(Versions, OnlyAConversionWebhookMakesAnotherVersionOfItsKind) {
+  Kind shirt;
+  shirt.group = "example.com";
+  shirt.version = "v2";
+  shirt.kind = "Shirt";
+  shirt.plural = "shirts";
+  const Value old = json(R"({"apiVersion":"example.com/v1","kind":"Shirt","spec":{"size":1}})");
+  EXPECT_FALSE(needs_conversion(shirt, old));
+  EXPECT_EQ(in_version(shirt, old)["apiVersion"].str(), "example.com/v2");
+  shirt.conversion = json(R"({"conversionReviewVersions":["v1"]})");
+  EXPECT_TRUE(needs_conversion(shirt, old));
+  EXPECT_EQ(in_version(shirt, old), old) << "the other apiVersion would be a lie";
+  EXPECT_EQ(pruned_in_version(shirt, old), old);
+  EXPECT_FALSE(needs_conversion(shirt, json(R"({"apiVersion":"example.com/v2","kind":"Shirt"})")));
+  EXPECT_FALSE(needs_conversion(shirt, json(R"({"apiVersion":"autoscaling/v1","kind":"Scale"})")));
+  EXPECT_FALSE(needs_conversion(shirt, Value{}));
+}
+
 TEST(Versions, AnAutoscalerHasItsCpuTargetInAFieldAndTheRestInAnnotations) {
   const Value shown = in_version(kind("autoscaling", "v1", "horizontalpodautoscalers"), json(kAutoscaler));
   EXPECT_EQ(shown["apiVersion"].str(), "autoscaling/v1");

@@ -3,8 +3,10 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "services/api/admission/admission.h"
 #include "services/api/apply/managed_fields.h"
 #include "services/api/patch/patch.h"
+#include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/codecs/codecs.h"
 
 namespace shiplog::api {
@@ -68,6 +70,21 @@ Result<Value> patched_scale(const std::string& type, const Value& before, const 
   return apply_merge_patch(before, patch);
 }
 
+/// The object with new replicas, checked by its schema as any update of it is. Built-in kinds have no such schema.
+StageResult<Value> checked(const Server& server, const RequestContext& context, const WriteParameters& parameters,
+                           const Value& old, Value object) {
+  if (context.kind->builtin) return object;
+  WriteRequest write;
+  write.parameters = parameters;
+  Proposal proposal;
+  Admission admission = admission_for(server, context, write, proposal);
+  SHIPLOG_TRY(auto admitted, admit_update(admission, old, std::move(object)));
+  if (const Value& managed = old["metadata"]["managedFields"]; !managed.is_null()) {
+    admitted.edit("metadata").set("managedFields", managed);
+  }
+  return admitted;
+}
+
 /// The object with the replicas of the Scale.
 StageResult<Value> scaled(const Server& server, const RequestContext& context, const WriteParameters& parameters,
                           const Value& old, const Value& scale) {
@@ -81,6 +98,7 @@ StageResult<Value> scaled(const Server& server, const RequestContext& context, c
   Value* field = &object;
   for (const std::string& step : steps_of(context.kind->scale->spec_replicas)) field = &field->edit(step);
   *field = replicas.as_int();
+  SHIPLOG_TRY(object, checked(server, context, parameters, old, std::move(object)));
   const FieldWriter writer{manager_of(parameters.field_manager, context.request.headers.get("User-Agent")),
                            context.kind->api_version(), "scale", server.options.clock->now()};
   return track_update(writer, *context.kind, old, std::move(object));
