@@ -1,8 +1,9 @@
 #include "services/roles/federated_hpa/role.h"
 
+#include <cstdlib>
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <utility>
 
 #include "events/base/json.h"
@@ -60,6 +61,8 @@ class FederatedHpaRole final : public Role {
     auto target = target_to_measure(state, task->key());
     if (!target) return decide_unmeasured(task);
     Known& known = known_[task->key()];
+    // What was recommended for another target says nothing about this one.
+    if (known.target != target->key) known = Known{target->key, {}, {}};
     if (known.recent.recommended.empty()) known.recent.recommended.push_back({task->now(), target->replicas});
     MeasuringPlan plan{std::move(*target), object->value["spec"]["metrics"], {}, silent(task->now()), task->trace()};
     if (plan.metrics.size() <= kMostMetrics) {
@@ -73,6 +76,7 @@ class FederatedHpaRole final : public Role {
 
  private:
   struct Known {
+    ObjectKey target;
     RecentScaling recent;
     std::string selector;
   };
