@@ -407,12 +407,14 @@ TEST(Webhooks, SubresourcesAreReviewedInTheirOwnForm) {
   EXPECT_EQ(api().remove("/api/v1/namespaces/subhooked").status, 200);
 }
 
-TEST(Webhooks, ConditionsInCelAreRefusedWhenTheyAreWritten) {
+TEST(Webhooks, ConditionsThatCannotBeCompiledAreRefusedWhenTheyAreWritten) {
   const Answer refused =
       api().post(kConfigurations + "validatingwebhookconfigurations",
                  json(R"({"metadata":{"name":"cel"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://a/"},
-        "sideEffects":"None","admissionReviewVersions":["v1"],"matchConditions":[{"name":"x","expression":"true"}]}]})"));
-  expect_failure(refused, 422, "Invalid", "webhooks[0].matchConditions: Forbidden: CEL expressions are not evaluated");
+        "sideEffects":"None","admissionReviewVersions":["v1"],"matchConditions":[{"name":"x","expression":"nothing"}]}]})"));
+  expect_failure(refused, 422, "Invalid",
+                 "webhooks[0].matchConditions[0].expression: Invalid value: \"nothing\": compilation failed: ERROR: "
+                 "<input>:1:1: undeclared reference to 'nothing'");
 }
 
 }  // namespace

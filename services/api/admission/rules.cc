@@ -7,7 +7,7 @@ const Rules* rules_of(const Kind& kind) {
   for (const auto* table :
        {&workload_rules(), &core_rules(), &definition_rules(), &policy_rules(), &cluster_rules(), &quota_rules(),
         &extension_rules(), &endpoint_rules(), &network_rules(), &storage_rules(), &binding_rules(),
-        &certificate_rules(), &server_rules(), &service_rules(), &audit_rules()}) {
+        &certificate_rules(), &server_rules(), &service_rules(), &audit_rules(), &admission_policy_rules()}) {
     for (const Rules& rules : *table) {
       if (rules.type == type) return &rules;
     }

@@ -8,35 +8,6 @@
 // Kinds that configure an API server: webhooks, APIServices, flow control. Source: KIND-1.
 
 namespace shiplog::api {
-namespace {
-
-// --- ValidatingWebhookConfiguration, MutatingWebhookConfiguration
-
-void check_client(const Value& client, const std::string& field, Causes& causes) {
-  const Value& url = client["url"];
-  const Value& service = client["service"];
-  if (url.is_null() == service.is_null()) return causes.required(field, "exactly one of url or service is required");
-  if (!url.is_null()) {
-    const std::string_view text = url.as_string();
-    constexpr std::string_view kScheme = "https://";
-    if (!text.starts_with(kScheme)) {
-      causes.invalid(field + ".url", url,
-                     "'https' is the only allowed URL scheme; desired format: https://host[/path]");
-    } else if (text.size() == kScheme.size() || text[kScheme.size()] == '/') {
-      causes.invalid(field + ".url", url, "host must be specified; desired format: https://host[/path]");
-    }
-    if (text.find_first_of("?#@") != std::string_view::npos) {
-      causes.invalid(field + ".url", url, "user information, fragments and query parameters are not permitted");
-    }
-    return;
-  }
-  check_filled(service["name"], field + ".service.name", causes, "service name is required");
-  check_filled(service["namespace"], field + ".service.namespace", causes, "service namespace is required");
-  check_port(service["port"], field + ".service.port", causes);
-  if (const Value& path = service["path"]; !path.is_null() && !path.as_string().starts_with('/')) {
-    causes.invalid(field + ".service.path", path, "must start with a '/'");
-  }
-}
 
 void check_hook_rule(const Value& rule, const std::string& field, Causes& causes) {
   for (const char* list : {"operations", "apiGroups", "apiVersions", "resources"}) {
@@ -59,6 +30,10 @@ void check_hook_rule(const Value& rule, const std::string& field, Causes& causes
   check_one_of(rule["scope"], field + ".scope", {"*", "Cluster", "Namespaced"}, causes);
 }
 
+namespace {
+
+// --- ValidatingWebhookConfiguration, MutatingWebhookConfiguration
+
 void check_webhooks(const Value& object, const Write& write, Causes& causes) {
   constexpr std::ptrdiff_t kLeastDots = 2;
   std::set<std::string> names;
@@ -76,7 +51,7 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
     } else if (!names.insert(name).second) {
       causes.duplicate(field + ".name", hook["name"]);
     }
-    check_client(hook["clientConfig"], field + ".clientConfig", causes);
+    check_webhook_client(hook["clientConfig"], field + ".clientConfig", causes);
     for (size_t j = 0; j < hook["rules"].size(); ++j) {
       check_hook_rule(hook["rules"][j], at(field + ".rules", j), causes);
     }
@@ -90,11 +65,8 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
                 "the timeout value must be between 1 and 30 seconds", causes);
     check_selector(hook["namespaceSelector"], field + ".namespaceSelector", causes);
     check_selector(hook["objectSelector"], field + ".objectSelector", causes);
-    if (hook["matchConditions"].size() > 0) {
-      causes.forbidden(
-          field + ".matchConditions",
-          "CEL expressions are not evaluated by this server: use rules, namespaceSelector, objectSelector");
-    }
+    const Value& before = write.old == nullptr ? Value{} : (*write.old)["webhooks"][i]["matchConditions"];
+    check_match_conditions(hook["matchConditions"], before, field + ".matchConditions", false, causes);
     const auto versions = hook["admissionReviewVersions"].items();
     if (versions.empty()) {
       causes.required(field + ".admissionReviewVersions", "must specify one of v1, v1beta1");

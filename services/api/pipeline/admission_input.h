@@ -19,6 +19,8 @@ Admission admission_for(const Server& server, const RequestContext& context, con
 
 /// Whether webhooks have to be called about the write, by their rules.
 bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating);
+/// Whether some admission policy may be about the write.
+bool applies_policies(const Server& server, const RequestContext& context, const Proposal& proposal);
 /// For webhooks, with the objects of the proposal.
 AdmissionRequest admission_request_for(const RequestContext& context, const WriteRequest& write,
                                        const Proposal& proposal);

@@ -136,6 +136,10 @@ void RequestAudit::writes(const RequestContext& context, const Value& object) {
   facts_.resource_version = metadata["resourceVersion"].str();
 }
 
+void RequestAudit::annotated(const std::string& key, const std::string& value) {
+  facts_.annotations.emplace(key, value);
+}
+
 void RequestAudit::committed(const RequestContext& context, const ObjectKey& object, const EntryId& entry,
                              const Outcome& outcome) {
   if (context.verb == "deletecollection" || !outcome.stored) return;

@@ -23,6 +23,8 @@ class RequestAudit {
   void resolved(const RequestTarget& target, const std::string& body, std::string_view content_type);
   /// The object that is written, as it is proposed.
   void writes(const RequestContext& context, const Value& object);
+  /// An admission policy adds this. A key that is there stays as it is.
+  void annotated(const std::string& key, const std::string& value);
   /// The entry of the journal that holds the change of the object, or its refusal.
   void committed(const RequestContext& context, const ObjectKey& object, const EntryId& entry, const Outcome& outcome);
 

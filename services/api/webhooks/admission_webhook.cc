@@ -32,10 +32,16 @@ bool in_scope(const AdmissionWebhook::Rule& rule, const Kind& kind) {
 
 bool matches(const AdmissionWebhook::Rule& rule, const AdmissionRequest& about, const Kind& kind) {
   return has(rule.operations, about.operation) && has(rule.groups, kind.group) && has(rule.versions, kind.version) &&
-         has_resource(rule, kind.plural, about.subresource) && in_scope(rule, kind);
+         has_resource(rule, kind.plural, about.subresource) && in_scope(rule, kind) &&
+         (rule.names.empty() || std::ranges::find(rule.names, about.name) != rule.names.end());
 }
 
 }  // namespace
+
+AdmissionWebhook::Rule rule_of(const Value& rule) {
+  return {strings_of(rule["operations"]), strings_of(rule["apiGroups"]), strings_of(rule["apiVersions"]),
+          strings_of(rule["resources"]),  rule["scope"].str(),           strings_of(rule["resourceNames"])};
+}
 
 std::vector<AdmissionWebhook> webhooks_of(const Value& configuration, bool mutating) {
   std::vector<AdmissionWebhook> webhooks;
@@ -49,12 +55,11 @@ std::vector<AdmissionWebhook> webhooks_of(const Value& configuration, bool mutat
     webhook.reinvoked = from["reinvocationPolicy"].as_string() == "IfNeeded";
     const std::string_view effects = from["sideEffects"].as_string();
     webhook.fit_for_dry_run = effects == "None" || effects == "NoneOnDryRun";
-    webhook.conditional = from["matchConditions"].size() > 0;
+    webhook.conditions = match_conditions_of(from["matchConditions"], false);
     webhook.timeout_seconds = from["timeoutSeconds"].as_int(10);
     webhook.review_versions = strings_of(from["admissionReviewVersions"]);
     for (const Value& rule : from["rules"].items()) {
-      webhook.rules.push_back({strings_of(rule["operations"]), strings_of(rule["apiGroups"]),
-                               strings_of(rule["apiVersions"]), strings_of(rule["resources"]), rule["scope"].str()});
+      webhook.rules.push_back(rule_of(rule));
     }
     webhook.namespaces = label_selector_from(from["namespaceSelector"]);
     webhook.objects = label_selector_from(from["objectSelector"]);

@@ -7,6 +7,7 @@
 #include "events/base/value.h"
 #include "events/kinds/kinds.h"
 #include "events/state/policy.h"
+#include "services/api/expressions/admission_expression.h"
 
 namespace shiplog::api {
 
@@ -14,7 +15,8 @@ namespace shiplog::api {
 struct AdmissionWebhook {
   struct Rule {
     std::vector<std::string> operations, groups, versions, resources;
-    std::string scope;  ///< "*", "Cluster", "Namespaced"
+    std::string scope;                    ///< "*", "Cluster", "Namespaced"
+    std::vector<std::string> names = {};  ///< of objects; empty: any. Of admission policies only
     bool operator==(const Rule&) const = default;
   };
   std::string configuration;  ///< the object it stands in
@@ -24,14 +26,17 @@ struct AdmissionWebhook {
   bool equivalent = true;       ///< matchPolicy Equivalent
   bool reinvoked = false;       ///< reinvocationPolicy IfNeeded
   bool fit_for_dry_run = true;  ///< sideEffects None or NoneOnDryRun
-  bool conditional = false;     ///< has matchConditions, which are not evaluated here
   int64_t timeout_seconds = 10;
   std::vector<std::string> review_versions;
   std::vector<Rule> rules;
   LabelSelector namespaces, objects;
-  bool any_namespace = true;  ///< the namespaceSelector is empty
-  Value client;               ///< clientConfig
+  bool any_namespace = true;               ///< the namespaceSelector is empty
+  Value client;                            ///< clientConfig
+  std::vector<MatchCondition> conditions;  ///< of the requests that it is called about
 };
+
+/// A rule from its JSON.
+AdmissionWebhook::Rule rule_of(const Value& rule);
 
 /// The webhooks of one stored configuration, in its order.
 std::vector<AdmissionWebhook> webhooks_of(const Value& configuration, bool mutating);
@@ -58,6 +63,10 @@ const Kind* matched_kind(const AdmissionWebhook& webhook, const AdmissionRequest
 
 /// Whether the hook's objectSelector selects the object before or after the request.
 bool selects_object(const AdmissionWebhook& webhook, const AdmissionRequest& about);
+
+/// What expressions see of the request: objects in the version of `wanted`; see matched_kind(). Without ns and params.
+ExpressionInput expression_input(const AdmissionRequest& about, const Kind& wanted,
+                                 std::shared_ptr<const cel::CelAuthorizer> authorizer);
 
 /// Kinds that no webhook is called for: they configure webhooks, and a webhook could block its own removal.
 bool is_beyond_webhooks(const Kind& kind);

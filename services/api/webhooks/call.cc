@@ -58,6 +58,23 @@ bool selects_namespace(const WebhookCalls& calls, const AdmissionWebhook& webhoo
   return webhook.namespaces.matches(*labels);
 }
 
+/// The response about a request that the webhook is not called about, because of its match conditions; nullopt: it is.
+std::optional<AdmissionResponse> settled_by_conditions(const WebhookCalls& calls, const AdmissionWebhook& webhook,
+                                                       const AdmissionRequest& request) {
+  if (webhook.conditions.empty()) return std::nullopt;
+  const Kind& wanted = *matched_kind(webhook, request);
+  std::string why;
+  const auto fulfilled = fulfils(webhook.conditions, expression_input(request, wanted, calls.authorizer), false, why);
+  if (fulfilled == true) return std::nullopt;
+  AdmissionResponse response;
+  if (fulfilled == false) return response;
+  log::warn("webhook.conditions_failed",
+            {log::kv("webhook", webhook.name), log::kv("configuration", webhook.configuration),
+             log::kv("ignored", !webhook.fails_closed), log::kv("reason", why), log::kv("trace_id", calls.trace.id)});
+  if (webhook.fails_closed) response.denial = failed_conditions(request, why);
+  return response;
+}
+
 /// The responses of the validating webhooks, as they arrive.
 struct ValidatingResponses {
   std::mutex mutex;
@@ -103,21 +120,26 @@ bool is_selected(const WebhookCalls& calls, const AdmissionWebhook& webhook, con
 
 void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
                   const OnAdmission& done) {
-  if (webhook.conditional) {
-    return done(without_response(webhook, calls.trace,
-                                 "matchConditions are CEL expressions, which this server does not evaluate"));
-  }
+  if (auto settled = settled_by_conditions(calls, webhook, request)) return done(*std::move(settled));
   if (request.dry_run && !webhook.fit_for_dry_run) {
     AdmissionResponse response;
     response.denial = unfit_for_dry_run(webhook);
     return done(std::move(response));
+  }
+  const Kind& wanted = *matched_kind(webhook, request);
+  if (request.form.is_null() && (needs_conversion(wanted, request.object) || needs_conversion(wanted, request.old))) {
+    return done(without_response(webhook, calls.trace,
+                                 "its rules name version " + wanted.version + " of " + wanted.type() +
+                                     ", and this server does not call conversion webhooks for admission webhooks: name "
+                                     "version " +
+                                     request.kind->version + " too, or set matchPolicy to Exact"));
   }
   const auto endpoint = webhook_endpoint(
       webhook.client, [&](const ObjectKey& key) { return calls.objects->find(key); }, UnknownService::kRefused);
   if (!endpoint)
     return done(without_response(webhook, calls.trace, "failed to call webhook: " + endpoint.error().message));
   const std::string uid = uid_from(new_entry_id(*calls.random), 0);
-  const auto review = review_request(webhook, request, *matched_kind(webhook, request), uid);
+  const auto review = review_request(webhook, request, wanted, uid);
   if (!review) return done(without_response(webhook, calls.trace, review.error().message));
   const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(webhook.timeout_seconds) + "s";
   calls.webhooks->call(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,9 @@ struct WebhookCalls {
   Webhooks* webhooks = nullptr;
   const StoredObjects* objects = nullptr;
   Random* random = nullptr;
-  std::function<void(std::function<void()>)> post;  ///< runs what reads a response, off the network's threads
-  TraceContext trace;                               ///< of the request
+  std::function<void(std::function<void()>)> post;       ///< runs what reads a response, off the network's threads
+  TraceContext trace;                                    ///< of the request
+  std::shared_ptr<const cel::CelAuthorizer> authorizer;  ///< answers match conditions about the user of the request
 };
 
 /// Whether the rules of some webhook match the request, so that it has to be called. Looks at no selector: cheap.

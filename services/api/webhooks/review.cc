@@ -32,6 +32,31 @@ Value resource_of(const Kind& kind) {
   return Value::object({{"group", kind.group}, {"version", kind.version}, {"resource", kind.plural}});
 }
 
+/// A Scale or an Eviction is shown as it is: no version of the resource looks different.
+Value shown_object(const AdmissionRequest& about, const Kind& wanted, const Value& object) {
+  return about.form.is_null() ? in_version(wanted, object) : object;
+}
+
+/// The request of an AdmissionReview without its uid and its objects.
+Value request_attributes(const AdmissionRequest& about, const Kind& wanted) {
+  const bool own_form = !about.form.is_null();
+  Value request = Value::object({{"kind", own_form ? about.form : kind_of(wanted)},
+                                 {"resource", resource_of(wanted)},
+                                 {"requestKind", own_form ? about.form : kind_of(*about.kind)},
+                                 {"requestResource", resource_of(*about.kind)},
+                                 {"operation", about.operation},
+                                 {"userInfo", about.user},
+                                 {"dryRun", about.dry_run},
+                                 {"options", about.options}});
+  if (!about.name.empty()) request.set("name", about.name);
+  if (!about.ns.empty()) request.set("namespace", about.ns);
+  if (!about.subresource.empty()) {
+    request.set("subResource", about.subresource);
+    request.set("requestSubResource", about.subresource);
+  }
+  return request;
+}
+
 Denial denied_by(const AdmissionWebhook& webhook, const Value& response) {
   std::string message = "admission webhook \"" + webhook.name + "\" denied the request";
   if (!response["message"].is_empty()) {
@@ -61,31 +86,31 @@ std::string review_version(const AdmissionWebhook& webhook) {
 
 }  // namespace
 
+ExpressionInput expression_input(const AdmissionRequest& about, const Kind& wanted,
+                                 std::shared_ptr<const cel::CelAuthorizer> authorizer) {
+  ExpressionInput input;
+  input.object = shown_object(about, wanted, about.object);
+  input.old_object = shown_object(about, wanted, about.old);
+  input.request = request_attributes(about, wanted);
+  input.authorizer = std::move(authorizer);
+  input.resource.group = about.kind->group;
+  input.resource.resource = about.kind->plural;
+  input.resource.subresource = about.subresource;
+  input.resource.ns = about.ns;
+  input.resource.name = about.name;
+  return input;
+}
+
 Result<Value> review_request(const AdmissionWebhook& webhook, const AdmissionRequest& about, const Kind& wanted,
                              const std::string& uid) {
   const std::string version = review_version(webhook);
   if (version.empty()) {
     return Error{ErrorCode::kInvalid, "webhook does not accept known AdmissionReview versions (v1, v1beta1)"};
   }
-  const bool own_form = !about.form.is_null();  // a Scale, an Eviction: no version of the resource looks different
-  const auto shown = [&](const Value& object) { return own_form ? object : in_version(wanted, object); };
-  Value request = Value::object({{"uid", uid},
-                                 {"kind", own_form ? about.form : kind_of(wanted)},
-                                 {"resource", resource_of(wanted)},
-                                 {"requestKind", own_form ? about.form : kind_of(*about.kind)},
-                                 {"requestResource", resource_of(*about.kind)},
-                                 {"operation", about.operation},
-                                 {"userInfo", about.user},
-                                 {"object", shown(about.object)},
-                                 {"oldObject", shown(about.old)},
-                                 {"dryRun", about.dry_run},
-                                 {"options", about.options}});
-  if (!about.name.empty()) request.set("name", about.name);
-  if (!about.ns.empty()) request.set("namespace", about.ns);
-  if (!about.subresource.empty()) {
-    request.set("subResource", about.subresource);
-    request.set("requestSubResource", about.subresource);
-  }
+  Value request = request_attributes(about, wanted);
+  request.set("uid", uid);
+  request.set("object", shown_object(about, wanted, about.object));
+  request.set("oldObject", shown_object(about, wanted, about.old));
   return Value::object(
       {{"kind", "AdmissionReview"}, {"apiVersion", kGroup + version}, {"request", std::move(request)}});
 }
@@ -130,6 +155,16 @@ Denial failed_call(const AdmissionWebhook& webhook, const std::string& why) {
   const std::string message = "failed calling webhook \"" + webhook.name + "\": " + why;
   Denial denial{500, status_of(500, "InternalError", "Internal error occurred: " + message)};
   denial.status.set("details", Value::object({{"causes", Value::array({Value::object({{"message", message}})})}}));
+  return denial;
+}
+
+Denial failed_conditions(const AdmissionRequest& about, const std::string& why) {
+  const std::string resource = about.kind->type();
+  const std::string message = resource + " \"" + about.name + "\" is forbidden: " + why;
+  Denial denial{403, status_of(403, "Forbidden", message)};
+  Value details = Value::object({{"name", about.name}, {"kind", about.kind->plural}});
+  if (!about.kind->group.empty()) details.set("group", about.kind->group);
+  denial.status.set("details", std::move(details));
   return denial;
 }
 

@@ -33,6 +33,8 @@ Result<AdmissionResponse> read_review(const AdmissionWebhook& webhook, const Val
 
 /// 500, "Internal error occurred: failed calling webhook ...": of a webhook that could not be called and fails closed.
 Denial failed_call(const AdmissionWebhook& webhook, const std::string& why);
+/// 403: the match conditions of a webhook that fails closed could not be evaluated.
+Denial failed_conditions(const AdmissionRequest& about, const std::string& why);
 /// 400: the request is a dry run, and the hook would not leave things alone.
 Denial unfit_for_dry_run(const AdmissionWebhook& webhook);
 

@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <set>
+
+#include "services/api/admission/field_checks.h"
+#include "services/api/admission/rules.h"
+#include "services/api/expressions/admission_expression.h"
+
+// ValidatingAdmissionPolicies and their bindings. Source: pkg/apis/admissionregistration/validation of Kubernetes.
+
+namespace shiplog::api {
+namespace {
+
+using Kind = cel::CelType::Kind;
+using Variables = std::vector<cel::CelVariable>;
+
+constexpr size_t kMostAnnotations = 20;
+constexpr size_t kMostVariables = 128;
+constexpr size_t kLongestAnnotationExpression = 5 * 1024;
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+bool is_identifier(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  static const std::set<std::string_view> kReserved = {
+      "as",  "break", "const",     "continue", "else",    "false",  "for",  "function", "if",   "import", "in",
+      "let", "loop",  "namespace", "null",     "package", "return", "true", "var",      "void", "while"};
+  return !text.empty() && letter(text[0]) && !kReserved.contains(text) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+/// Whether the expressions of the policy stand in `old` as they are: those are not compiled again, so that an update
+/// of something else is not refused for what an older build accepted.
+bool same_expressions(const Value& spec, const Value& old) {
+  for (const char* part : {"variables", "validations", "auditAnnotations"}) {
+    if (spec[part] != old[part]) return false;
+  }
+  return spec["paramKind"].is_null() == old["paramKind"].is_null();
+}
+
+void check_match_resources(const Value& match, const std::string& field, bool needs_rules, Causes& causes) {
+  check_one_of(match["matchPolicy"], field + ".matchPolicy", {"Equivalent", "Exact"}, causes);
+  check_selector(match["namespaceSelector"], field + ".namespaceSelector", causes);
+  check_selector(match["objectSelector"], field + ".objectSelector", causes);
+  if (needs_rules && match["resourceRules"].size() == 0) causes.required(field + ".resourceRules");
+  for (const char* list : {"resourceRules", "excludeResourceRules"}) {
+    for (size_t i = 0; i < match[list].size(); ++i) {
+      const std::string here = at(field + "." + list, i);
+      check_hook_rule(match[list][i], here, causes);
+      std::set<std::string> names;
+      const Value& given = match[list][i]["resourceNames"];
+      for (size_t j = 0; j < given.size(); ++j) {
+        const std::string name = given[j].str();
+        if (const auto problem = path_segment_problem(name)) {
+          causes.invalid(at(here + ".resourceNames", j), given[j], *problem);
+        } else if (!names.insert(name).second) {
+          causes.duplicate(at(here + ".resourceNames", j), given[j]);
+        }
+      }
+    }
+  }
+}
+
+void check_param_kind(const Value& kind, Causes& causes) {
+  if (kind.is_null()) return;
+  const std::string version = kind["apiVersion"].str();
+  if (version.empty()) {
+    causes.required("spec.paramKind.apiVersion");
+  } else if (std::ranges::count(version, '/') > 1 || version.starts_with('/') || version.ends_with('/')) {
+    causes.invalid("spec.paramKind.apiVersion", kind["apiVersion"], "unexpected GroupVersion string: " + version);
+  }
+  check_filled(kind["kind"], "spec.paramKind.kind", causes);
+}
+
+/// The variables that compile, with their types: what is after them may use them.
+std::shared_ptr<const Variables> check_variables(const Value& list, bool params, Causes& causes) {
+  auto known = std::make_shared<Variables>();
+  if (list.size() > kMostVariables) {
+    // Each one may read the one before it, so the depth of an evaluation is bounded.
+    causes.too_many("spec.variables", list.size(), kMostVariables);
+    return known;
+  }
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string here = at("spec.variables", i);
+    const std::string name = list[i]["name"].str();
+    const bool taken = std::ranges::any_of(*known, [&](const cel::CelVariable& each) { return each.name == name; });
+    if (name.empty()) {
+      causes.required(here + ".name");
+    } else if (!is_identifier(name)) {
+      causes.invalid(here + ".name", list[i]["name"], "name is not a valid CEL identifier");
+    } else if (taken) {
+      causes.duplicate(here + ".name", list[i]["name"]);
+    }
+    if (is_blank(list[i]["expression"].as_string())) {
+      causes.required(here + ".expression");
+      continue;
+    }
+    const auto program = compile_expression(
+        list[i]["expression"].as_string(),
+        ExpressionScope{.params = params, .authorizer = true, .variables = std::make_shared<const Variables>(*known)},
+        {});
+    if (!program) causes.invalid(here + ".expression", list[i]["expression"], program.error().message);
+    if (!name.empty() && !taken) {
+      known->push_back({name, program ? program.value().type() : cel::CelType{Kind::kDyn}});
+    }
+  }
+  return known;
+}
+
+void check_validations(const Value& list, const ExpressionScope& scope, Causes& causes) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Value& validation = list[i];
+    const std::string here = at("spec.validations", i);
+    if (is_blank(validation["expression"].as_string())) {
+      causes.required(here + ".expression", "expression is not specified");
+    } else if (const auto program = compile_expression(validation["expression"].as_string(), scope, {Kind::kBool});
+               !program) {
+      causes.invalid(here + ".expression", validation["expression"], program.error().message);
+    }
+    const std::string_view by_expression = validation["messageExpression"].as_string();
+    if (!by_expression.empty() && is_blank(by_expression)) {
+      causes.invalid(here + ".messageExpression", validation["messageExpression"], "must be non-empty if specified");
+    } else if (!by_expression.empty()) {
+      // Messages may not depend on who is permitted what.
+      ExpressionScope message_scope = scope;
+      message_scope.authorizer = false;
+      const auto program = compile_expression(by_expression, message_scope, {Kind::kString});
+      if (!program) {
+        causes.invalid(here + ".messageExpression", validation["messageExpression"], program.error().message);
+      }
+    }
+    const Value& message = validation["message"];
+    if (!message.is_empty() && is_blank(message.as_string())) {
+      causes.invalid(here + ".message", message, "message must be non-empty if specified");
+    } else if (message.as_string().find_first_of("\r\n") != std::string_view::npos) {
+      causes.invalid(here + ".message", message, "message must not contain line breaks");
+    } else if (message.is_empty() && by_expression.empty() &&
+               validation["expression"].as_string().find('\n') != std::string_view::npos) {
+      causes.required(here + ".message", "message must be specified if expression contains line breaks");
+    }
+    if (!validation["reason"].is_null()) {
+      check_one_of(validation["reason"], here + ".reason",
+                   {"Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"}, causes);
+    }
+  }
+}
+
+void check_annotations(const Value& list, const std::string& policy, const ExpressionScope& scope, Causes& causes) {
+  if (list.size() > kMostAnnotations) {
+    return causes.invalid("spec.auditAnnotations", list,
+                          "must not have more than " + std::to_string(kMostAnnotations) + " auditAnnotations");
+  }
+  std::set<std::string> keys;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string here = at("spec.auditAnnotations", i);
+    const std::string key = list[i]["key"].str();
+    if (key.empty()) {
+      causes.required(here + ".key");
+    } else if (const auto problem = qualified_name_problem(policy.empty() ? key : policy + "/" + key)) {
+      causes.invalid(here + ".key", list[i]["key"], *problem);
+    } else if (!keys.insert(key).second) {
+      causes.duplicate(here + ".key", list[i]["key"]);
+    }
+    const Value& expression = list[i]["valueExpression"];
+    if (is_blank(expression.as_string())) {
+      causes.required(here + ".valueExpression", "valueExpression is not specified");
+    } else if (expression.as_string().size() > kLongestAnnotationExpression) {
+      causes.too_long(here + ".valueExpression", kLongestAnnotationExpression);
+    } else {
+      ExpressionScope without_authorizer = scope;
+      without_authorizer.authorizer = false;
+      const auto program = compile_expression(expression.as_string(), without_authorizer, {Kind::kString, Kind::kNull});
+      if (!program) causes.invalid(here + ".valueExpression", expression, program.error().message);
+    }
+  }
+}
+
+void check_policy(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
+  if (spec["validations"].size() == 0 && spec["auditAnnotations"].size() == 0) {
+    for (const char* list : {"spec.validations", "spec.auditAnnotations"}) {
+      causes.required(list, "validations or auditAnnotations must contain at least one item");
+    }
+  }
+  check_one_of(spec["failurePolicy"], "spec.failurePolicy", {"Fail", "Ignore"}, causes);
+  check_param_kind(spec["paramKind"], causes);
+  if (spec["matchConstraints"].is_null()) {
+    causes.required("spec.matchConstraints");
+  } else {
+    check_match_resources(spec["matchConstraints"], "spec.matchConstraints", true, causes);
+  }
+  const bool params = !spec["paramKind"].is_null();
+  check_match_conditions(spec["matchConditions"], old["matchConditions"], "spec.matchConditions", params, causes);
+  if (write.old != nullptr && same_expressions(spec, old)) return;
+  ExpressionScope scope{.params = params, .authorizer = true};
+  scope.variables = check_variables(spec["variables"], params, causes);
+  check_validations(spec["validations"], scope, causes);
+  check_annotations(spec["auditAnnotations"], object["metadata"]["name"].str(), scope, causes);
+}
+
+void check_param_reference(const Value& reference, Causes& causes) {
+  if (reference.is_null()) return;
+  const bool named = !reference["name"].is_empty();
+  const bool selected = !reference["selector"].is_null();
+  if (named == selected) {
+    causes.invalid("spec.paramRef.name", reference["name"],
+                   named ? "name and selector are mutually exclusive" : "one of name or selector must be specified");
+  }
+  if (named) {
+    if (const auto problem = path_segment_problem(reference["name"].as_string())) {
+      causes.invalid("spec.paramRef.name", reference["name"], *problem);
+    }
+  }
+  check_selector(reference["selector"], "spec.paramRef.selector", causes);
+  if (reference["parameterNotFoundAction"].is_empty()) {
+    causes.required("spec.paramRef.parameterNotFoundAction");
+  } else {
+    check_one_of(reference["parameterNotFoundAction"], "spec.paramRef.parameterNotFoundAction", {"Allow", "Deny"},
+                 causes);
+  }
+}
+
+void check_policy_binding(const Value& object, const Write&, Causes& causes) {
+  const Value& spec = object["spec"];
+  if (spec["policyName"].is_empty()) {
+    causes.required("spec.policyName");
+  } else if (const auto problem = subdomain_problem(spec["policyName"].as_string())) {
+    causes.invalid("spec.policyName", spec["policyName"], *problem);
+  }
+  check_param_reference(spec["paramRef"], causes);
+  if (!spec["matchResources"].is_null()) {
+    check_match_resources(spec["matchResources"], "spec.matchResources", false, causes);
+  }
+  const Value& actions = spec["validationActions"];
+  if (actions.size() == 0) causes.required("spec.validationActions", "at least one validation action is required");
+  std::set<std::string> seen;
+  for (size_t i = 0; i < actions.size(); ++i) {
+    check_one_of(actions[i], at("spec.validationActions", i), {"Audit", "Deny", "Warn"}, causes);
+    if (!seen.insert(actions[i].str()).second) causes.duplicate(at("spec.validationActions", i), actions[i]);
+  }
+  if (seen.contains("Deny") && seen.contains("Warn")) {
+    causes.invalid("spec.validationActions", actions,
+                   "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+                   "response and headers serves no purpose)");
+  }
+}
+
+}  // namespace
+
+const std::vector<Rules>& admission_policy_rules() {
+  static const std::vector<Rules> kRules = {
+      {.type = "validatingadmissionpolicies.admissionregistration.k8s.io", .check = check_policy},
+      {.type = "validatingadmissionpolicybindings.admissionregistration.k8s.io", .check = check_policy_binding},
+  };
+  return kRules;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,235 @@
+#include "services/api/admission_policies/admission_policy.h"
+
+#include <algorithm>
+#include <map>
+
+#include "services/cel/cel_value.h"
+
+namespace shiplog::api {
+namespace {
+
+using cel::CelValue;
+using Kind = cel::CelType::Kind;
+
+constexpr size_t kLongestMessage = 5 * 1024;
+constexpr size_t kLongestAnnotation = 10 * 1024;
+
+AdmissionWebhook rules_and_selectors(const Value& match, const char* list) {
+  AdmissionWebhook matcher;
+  matcher.equivalent = match["matchPolicy"].as_string("Equivalent") != "Exact";
+  for (const Value& rule : match[list].items()) matcher.rules.push_back(rule_of(rule));
+  matcher.namespaces = label_selector_from(match["namespaceSelector"]);
+  matcher.objects = label_selector_from(match["objectSelector"]);
+  matcher.any_namespace = matcher.namespaces.valid && matcher.namespaces.requirements.empty();
+  return matcher;
+}
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  const size_t from = text.find_first_not_of(kSpace);
+  if (from == std::string_view::npos) return {};
+  return std::string{text.substr(from, text.find_last_not_of(kSpace) - from + 1)};
+}
+
+/// The value of `variables`: each one is evaluated when it is first read, at the cost of the policy.
+class PolicyVariables final : public cel::CelMap {
+ public:
+  PolicyVariables(const PolicyExpressions& policy, CostBudget& budget) : policy_{&policy}, budget_{&budget} {}
+  /// What the expressions of the variables see: has this map itself, too, so that it is set afterwards. Outlives this.
+  void see(const std::vector<CelValue>* values) { values_ = values; }
+
+  size_t size() const override { return policy_->variables.size(); }
+  std::vector<CelValue> keys() const override {
+    std::vector<CelValue> keys;
+    for (const auto& [name, expression] : policy_->variables) keys.push_back(CelValue::string(name));
+    return keys;
+  }
+  std::optional<CelValue> find(const CelValue& key) const override {
+    return key.is(CelValue::Kind::kString) ? field(key.as_string()) : std::nullopt;
+  }
+  std::optional<CelValue> field(std::string_view name) const override {
+    const auto found = std::ranges::find_if(policy_->variables, [&](const auto& each) { return each.first == name; });
+    if (found == policy_->variables.end()) return std::nullopt;
+    const auto [known, added] = known_.try_emplace(found->first);
+    // An expression sees the variables before it only, so this does not come back to itself.
+    if (added) {
+      CelValue value = evaluated(found->first, found->second);
+      known_[found->first] = std::move(value);
+    }
+    return known_[found->first];
+  }
+
+ private:
+  CelValue evaluated(const std::string& name, const LazyExpression& expression) const {
+    if (const auto& program = expression.program(); !program) {
+      return CelValue::error("composited variable \"" + name + "\" fails to compile: " + program.error().message);
+    }
+    auto value = evaluate_expression(expression, *values_, *budget_);
+    if (value) return std::move(value).value();
+    return CelValue::error("composited variable \"" + name + "\" fails to evaluate: " + value.error().message);
+  }
+
+  const PolicyExpressions* policy_;
+  CostBudget* budget_;
+  const std::vector<CelValue>* values_ = nullptr;
+  mutable std::map<std::string, CelValue> known_;
+};
+
+/// What evaluates the expressions of one policy about one request.
+struct PolicyEvaluation {
+  PolicyEvaluation(const PolicyExpressions& expressions, const ExpressionInput& input)
+      : variables{std::make_shared<PolicyVariables>(expressions, budget)},
+        values{expression_values(expressions.scope, input, CelValue::map(variables))},
+        message_values{expression_values(expressions.message_scope, input, CelValue::map(variables))} {
+    variables->see(&values);
+  }
+  PolicyEvaluation(const PolicyEvaluation&) = delete;
+  PolicyEvaluation& operator=(const PolicyEvaluation&) = delete;
+
+  CostBudget budget{kBindingCost};
+  std::shared_ptr<PolicyVariables> variables;
+  std::vector<CelValue> values, message_values;
+};
+
+/// A text of one line that is not too long; else empty.
+std::string message_by_expression(const LazyExpression& expression, PolicyEvaluation& evaluation) {
+  const auto value = evaluate_expression(expression, evaluation.message_values, evaluation.budget);
+  if (!value || !value.value().is(CelValue::Kind::kString)) return {};
+  std::string message = trimmed(value.value().as_string());
+  return message.size() > kLongestMessage || message.find('\n') != std::string::npos ? std::string{} : message;
+}
+
+std::string message_of(const PolicyExpressions::Validation& validation, PolicyEvaluation& evaluation) {
+  std::string message;
+  if (validation.message_expression) message = message_by_expression(*validation.message_expression, evaluation);
+  if (message.empty()) message = trimmed(validation.message);
+  if (message.empty()) message = "failed expression: " + trimmed(validation.expression.text());
+  return message;
+}
+
+void annotate(const AdmissionPolicy& policy, PolicyEvaluation& evaluation, PolicyVerdict& verdict) {
+  evaluation.budget = CostBudget{kBindingCost};
+  for (const auto& [key, expression] : policy.expressions().annotations) {
+    const auto value = evaluate_expression(expression, evaluation.message_values, evaluation.budget);
+    if (!value) {
+      if (policy.fails_closed) verdict.annotation_errors.push_back(value.error().message);
+      if (evaluation.budget.exceeded) return;
+    } else if (value.value().is(CelValue::Kind::kString)) {
+      std::string text = trimmed(value.value().as_string());
+      if (text.size() > kLongestAnnotation) text.resize(kLongestAnnotation);
+      if (!text.empty()) verdict.annotations.emplace_back(key, std::move(text));
+    }
+  }
+}
+
+}  // namespace
+
+PolicyMatch policy_match_of(const Value& match_resources) {
+  PolicyMatch match{rules_and_selectors(match_resources, "resourceRules"),
+                    rules_and_selectors(match_resources, "excludeResourceRules"),
+                    {}};
+  // A binding without rules is about all that its policy is about.
+  if (match.included.rules.empty()) match.included.rules.push_back({{"*"}, {"*"}, {"*"}, {"*/*"}, "*"});
+  match.outline = match.included;
+  for (AdmissionWebhook::Rule& rule : match.outline.rules) rule.names.clear();
+  return match;
+}
+
+AdmissionPolicy::AdmissionPolicy(const Value& object)
+    : name{object["metadata"]["name"].str()},
+      fails_closed{object["spec"]["failurePolicy"].as_string("Fail") != "Ignore"},
+      match{policy_match_of(object["spec"]["matchConstraints"])},
+      param_version{object["spec"]["paramKind"]["apiVersion"].str()},
+      param_kind{object["spec"]["paramKind"]["kind"].str()},
+      conditions{match_conditions_of(object["spec"]["matchConditions"], !object["spec"]["paramKind"].is_null())},
+      spec_{object["spec"]} {}
+
+const PolicyExpressions& AdmissionPolicy::expressions() const {
+  std::call_once(once_, [&] {
+    ExpressionScope scope{.params = has_params(), .authorizer = true};
+    std::vector<cel::CelVariable> known;
+    for (const Value& variable : spec_["variables"].items()) {
+      scope.variables = std::make_shared<const std::vector<cel::CelVariable>>(known);
+      LazyExpression expression{variable["expression"].str(), scope, {}};
+      const auto& program = expression.program();
+      known.push_back({variable["name"].str(), program ? program.value().type() : cel::CelType{Kind::kDyn}});
+      expressions_.variables.emplace_back(variable["name"].str(), std::move(expression));
+    }
+    scope.variables = std::make_shared<const std::vector<cel::CelVariable>>(known);
+    ExpressionScope message_scope = scope;
+    message_scope.authorizer = false;
+    for (const Value& from : spec_["validations"].items()) {
+      PolicyExpressions::Validation validation{LazyExpression{from["expression"].str(), scope, {Kind::kBool}},
+                                               {},
+                                               from["message"].str(),
+                                               from["reason"].str()};
+      if (!from["messageExpression"].is_empty()) {
+        validation.message_expression.emplace(from["messageExpression"].str(), message_scope,
+                                              ResultTypes{Kind::kString});
+      }
+      expressions_.validations.push_back(std::move(validation));
+    }
+    for (const Value& from : spec_["auditAnnotations"].items()) {
+      expressions_.annotations.emplace_back(
+          from["key"].str(),
+          LazyExpression{from["valueExpression"].str(), message_scope, {Kind::kString, Kind::kNull}});
+    }
+    expressions_.scope = std::move(scope);
+    expressions_.message_scope = std::move(message_scope);
+  });
+  return expressions_;
+}
+
+AdmissionPolicyBinding policy_binding_of(const Value& object) {
+  const Value& spec = object["spec"];
+  AdmissionPolicyBinding binding;
+  binding.name = object["metadata"]["name"].str();
+  binding.policy = spec["policyName"].str();
+  if (!spec["matchResources"].is_null()) binding.match = policy_match_of(spec["matchResources"]);
+  binding.param_ref = spec["paramRef"];
+  binding.actions = spec["validationActions"];
+  for (const Value& action : binding.actions.items()) {
+    binding.denies = binding.denies || action.as_string() == "Deny";
+    binding.warns = binding.warns || action.as_string() == "Warn";
+    binding.audits = binding.audits || action.as_string() == "Audit";
+  }
+  return binding;
+}
+
+PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input) {
+  PolicyVerdict verdict;
+  const auto fail = [&](size_t index, std::string why) {
+    if (policy.fails_closed) verdict.failures.push_back({index, std::move(why), ""});
+  };
+  std::string error;
+  const auto fulfilled = fulfils(policy.conditions, input, policy.has_params(), error);
+  if (fulfilled == false) return verdict;
+  if (!fulfilled) {
+    fail(0, error);
+    return verdict;
+  }
+  PolicyEvaluation evaluation{policy.expressions(), input};
+  const auto& validations = policy.expressions().validations;
+  for (size_t i = 0; i < validations.size(); ++i) {
+    const auto value = evaluate_expression(validations[i].expression, evaluation.values, evaluation.budget);
+    if (evaluation.budget.exceeded) {
+      verdict.failures.clear();
+      fail(i, value.error().message);
+      return verdict;
+    }
+    if (!value) {
+      fail(i, value.error().message);
+    } else if (!value.value().is(CelValue::Kind::kBool) || !value.value().as_bool()) {
+      std::string message = message_of(validations[i], evaluation);
+      if (evaluation.budget.exceeded) {
+        fail(i, "failed messageExpression: validation failed due to running out of cost budget");
+        return verdict;
+      }
+      verdict.failures.push_back({i, std::move(message), validations[i].reason});
+    }
+  }
+  annotate(policy, evaluation, verdict);
+  return verdict;
+}
+
+}  // namespace shiplog::api

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/api/expressions/admission_expression.h"
+#include "services/api/webhooks/admission_webhook.h"
+
+namespace shiplog::api {
+
+inline constexpr const char* kAdmissionPolicies = "validatingadmissionpolicies.admissionregistration.k8s.io";
+inline constexpr const char* kAdmissionPolicyBindings =
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io";
+
+/// Which requests a policy or a binding is about: MatchResources, with the rules and selectors of webhooks.
+struct PolicyMatch {
+  AdmissionWebhook included, excluded;
+  AdmissionWebhook outline;  ///< what is included, whatever the names of the objects
+};
+PolicyMatch policy_match_of(const Value& match_resources);
+
+/// The expressions of a policy. Compiled when they are first needed, as the types of its variables are needed for the
+/// rest.
+struct PolicyExpressions {
+  struct Validation {
+    LazyExpression expression;
+    std::optional<LazyExpression> message_expression;
+    std::string message, reason;
+  };
+  ExpressionScope scope;          ///< of validations and variables
+  ExpressionScope message_scope;  ///< of message expressions and audit annotations: without the authorizer
+  std::vector<std::pair<std::string, LazyExpression>> variables;
+  std::vector<Validation> validations;
+  std::vector<std::pair<std::string, LazyExpression>> annotations;  ///< by key
+};
+
+/// A stored ValidatingAdmissionPolicy.
+class AdmissionPolicy {
+ public:
+  explicit AdmissionPolicy(const Value& object);
+
+  std::string name;
+  bool fails_closed = true;  ///< failurePolicy Fail
+  PolicyMatch match;
+  std::string param_version, param_kind;  ///< empty: it has no parameters
+  std::vector<MatchCondition> conditions;
+
+  bool has_params() const { return !param_kind.empty(); }
+  /// Threads: any.
+  const PolicyExpressions& expressions() const;
+
+ private:
+  Value spec_;
+  mutable std::once_flag once_;
+  mutable PolicyExpressions expressions_;
+};
+
+/// A stored ValidatingAdmissionPolicyBinding.
+struct AdmissionPolicyBinding {
+  std::string name, policy;
+  std::optional<PolicyMatch> match;  ///< nullopt: all that the policy matches
+  Value param_ref;                   ///< null: none
+  bool denies = false, warns = false, audits = false;
+  Value actions;  ///< the three, as they are written
+};
+AdmissionPolicyBinding policy_binding_of(const Value& object);
+
+/// What a policy says about one request.
+struct PolicyVerdict {
+  struct Failure {
+    size_t index = 0;     ///< of the validation
+    std::string message;  ///< why the request does not fulfil it, or why it could not be evaluated
+    std::string reason;   ///< of the Status; empty: Invalid
+  };
+  std::vector<Failure> failures;
+  std::vector<std::string> annotation_errors;  ///< of a policy that fails closed: they deny the request
+  std::vector<std::pair<std::string, std::string>> annotations;
+};
+
+/// Evaluates a policy that the request matches. `input`: with ns and params. Pure.
+PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input);
+
+}  // namespace shiplog::api
