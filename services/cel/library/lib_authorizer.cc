@@ -21,9 +21,9 @@ struct AccessCheck {
   bool operator==(const AccessCheck&) const = default;
 };
 
-struct AccessDecision {
+struct CelAccessDecision {
   CelAccessAnswer answer;
-  bool operator==(const AccessDecision& other) const {
+  bool operator==(const CelAccessDecision& other) const {
     return answer.allowed == other.answer.allowed && answer.reason == other.answer.reason &&
            answer.error == other.answer.error;
   }
@@ -37,7 +37,7 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\
 CelValue checked(CelArguments a, CelMeter&) {
   AccessCheck check = held<AccessCheck>(a[0]);
   check.about.verb = a[1].as_string();
-  return extension_of(kDecision, AccessDecision{check.authorizer->decide(check.about)});
+  return extension_of(kDecision, CelAccessDecision{check.authorizer->decide(check.about)});
 }
 
 CelValue for_service_account(CelArguments a, CelMeter&) {
@@ -76,13 +76,13 @@ CelImplementation set_part(const std::string& type, std::string CelAccessQuestio
 void add_decision(CelFunctions& functions) {
   const CelType decision = CelType::extension(kDecision);
   add_member(functions, "allowed", {decision}, CelKind::kBool,
-             [](CelArguments a, CelMeter&) { return CelValue::boolean(held<AccessDecision>(a[0]).answer.allowed); });
+             [](CelArguments a, CelMeter&) { return CelValue::boolean(held<CelAccessDecision>(a[0]).answer.allowed); });
   add_member(functions, "reason", {decision}, CelKind::kString,
-             [](CelArguments a, CelMeter&) { return CelValue::string(held<AccessDecision>(a[0]).answer.reason); });
+             [](CelArguments a, CelMeter&) { return CelValue::string(held<CelAccessDecision>(a[0]).answer.reason); });
   add_member(functions, "error", {decision}, CelKind::kString,
-             [](CelArguments a, CelMeter&) { return CelValue::string(held<AccessDecision>(a[0]).answer.error); });
+             [](CelArguments a, CelMeter&) { return CelValue::string(held<CelAccessDecision>(a[0]).answer.error); });
   add_member(functions, "errored", {decision}, CelKind::kBool, [](CelArguments a, CelMeter&) {
-    return CelValue::boolean(!held<AccessDecision>(a[0]).answer.error.empty());
+    return CelValue::boolean(!held<CelAccessDecision>(a[0]).answer.error.empty());
   });
 }
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "services/cel/library/expect_outcomes.h"
+#include "tests/support/cel_outcomes.h"
 
 namespace shiplog::cel {
 namespace {
