@@ -27,7 +27,10 @@ ExpressionInput sample() {
   input.request = json(R"({"operation":"CREATE","namespace":"own","userInfo":{"username":"jane","groups":["dev"]},
                            "kind":{"group":"apps","version":"v1","kind":"Deployment"},"dryRun":false})");
   input.authorizer = std::make_shared<OwnNamespace>();
-  input.resource = {.verb = "", .group = "apps", .resource = "deployments", .ns = "own", .name = "web"};
+  input.resource.group = "apps";
+  input.resource.resource = "deployments";
+  input.resource.ns = "own";
+  input.resource.name = "web";
   return input;
 }
 
