@@ -111,16 +111,17 @@ class StatedUsage {
                                                      : parsed.value();
   }
 
-  /// The nearest owner that states something; nullptr: none does.
+  /// The highest owner that states something; nullptr: none does. A ReplicaSet has what its Deployment stated once.
   const Value* stating(const Value& object) const {
     const Value* at = &object;
+    const Value* found = nullptr;
     for (int steps = 0; steps < 3; ++steps) {
       const auto owner = workloads_.find(controller_of(*at)["uid"].str());
-      if (owner == workloads_.end()) return nullptr;
+      if (owner == workloads_.end()) break;
       at = owner->second;
-      if (stated(*at, kCpuUsage) || stated(*at, kMemoryUsage)) return at;
+      if (stated(*at, kCpuUsage) || stated(*at, kMemoryUsage)) found = at;
     }
-    return nullptr;
+    return found;
   }
 
   std::map<std::string, const Value*> workloads_;

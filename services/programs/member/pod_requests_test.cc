@@ -115,8 +115,9 @@ TEST(Metrics, PodsOfAWorkloadShareWhatItsAnnotationsSay) {
   const Value workload = parse_json(R"({"metadata": {"uid": "d", "annotations": {
       "member.shiplog.io/cpu-usage": "900m", "member.shiplog.io/memory-usage": "300Mi"}}})")
                              .value();
-  const Value set =
-      parse_json(R"({"metadata": {"uid": "s", "ownerReferences": [{"controller": true, "uid": "d"}]}})").value();
+  const Value set = parse_json(R"({"metadata": {"uid": "s", "ownerReferences": [{"controller": true, "uid": "d"}],
+      "annotations": {"member.shiplog.io/cpu-usage": "5"}}})")
+                        .value();
   Value owned = pod();
   owned.edit("metadata").set("ownerReferences", parse_json(R"([{"controller": true, "uid": "s"}])").value());
   Value pending = owned;
