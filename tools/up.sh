@@ -170,7 +170,7 @@ for number in $(seq "$members"); do
 done
 mkdir -p "$fleet/shiplog"
 # The guide evicts workloads and enforces a quota. Both are off by default.
-switches=(--feature-gates=Failover=true,FederatedQuotaEnforcement=true --enable-no-execute-taint-eviction
+switches=(--feature-gates=Failover=true,FederatedQuotaEnforcement=true,MultiClusterService=true --enable-no-execute-taint-eviction
   --allow-no-execute-taint-policy)
 if [ $kind = kafka ]; then
   start_broker

@@ -28,10 +28,14 @@
 #include "services/roles/distributor/decide.h"
 #include "services/roles/distributor/role.h"
 #include "services/roles/ephemera_gc/role.h"
+#include "services/roles/federated_hpa/decide.h"
+#include "services/roles/federated_hpa/role.h"
 #include "services/roles/feeds/role.h"
 #include "services/roles/kubernetes_service/role.h"
 #include "services/roles/lifecycle/decide.h"
 #include "services/roles/lifecycle/role.h"
+#include "services/roles/multi_cluster_service/decide.h"
+#include "services/roles/multi_cluster_service/role.h"
 #include "services/roles/quota/decide.h"
 #include "services/roles/quota/role.h"
 #include "services/roles/rebalancer/decide.h"
@@ -119,6 +123,11 @@ const RoleEntry kRoles[] = {
     {"scaler", "",
      "replicas that HorizontalPodAutoscalers of members set; both parts are off unless --controllers names them",
      [](const RoleContext&) { return make_scaler_role(); }, scaler::decide, ""},
+    {"federated-hpa", "", "replicas that FederatedHPAs demand by what is measured in the members",
+     [](const RoleContext& context) {
+       return make_federated_hpa_role(present(context.members, "the federated-hpa has members"));
+     },
+     federated_hpa::decide, ""},
     {"cron-scaler", "", "replicas that CronFederatedHPAs set by the clock",
      [](const RoleContext& context) {
        SHIPLOG_CHECK(context.find_time_zone, "the cron-scaler has time zones");
@@ -127,6 +136,9 @@ const RoleEntry kRoles[] = {
      nullptr, "the tz database, which its decisions follow, is outside of the journal"},
     {"remedy", "", "the actions of the Remedies that match a cluster, in its status",
      [](const RoleContext&) { return make_remedy_role(); }, remedy::decide, ""},
+    {"multi-cluster-service", "",
+     "Services of MultiClusterServices and ServiceImports, and members' EndpointSlices for them in other members",
+     [](const RoleContext&) { return make_multi_cluster_service_role(); }, multi_cluster_service::decide, ""},
     {"recorder", "", "Kubernetes Events of what entries of the record report",
      [](const RoleContext& context) { return make_recorder_role(present(context.recorder, "there is a recorder")); },
      nullptr, "it writes to the ephemera, and decides nothing of the journal"},

@@ -108,7 +108,7 @@ TEST_F(DormantFeatures, AStartScriptOfUpstreamWorksOrEndsWithASentence) {  // CL
     return run({SHIPLOG_BUILT "/shiplogd", "serve", "--data-dir=" + fleet_.path("none"), option}, {}, "", kPatience);
   };
   EXPECT_TRUE(error_of("--cluster-failure-threshold=5m").says("--cluster-failure-threshold: it is always 30s here"));
-  EXPECT_TRUE(error_of("--feature-gates=MultiClusterService=true").says("MultiClusterServices are not"));
+  EXPECT_TRUE(error_of("--feature-gates=PropagateDeps=false").says("dependencies follow wherever"));
 }
 
 }  // namespace

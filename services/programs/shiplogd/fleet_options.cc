@@ -64,6 +64,9 @@ const Words& permanent_controllers() {
                                "cluster",
                                "clusterStatus",
                                "clustertaintpolicy",
+                               "endpointSlice",
+                               "endpointsliceCollect",
+                               "endpointsliceDispatch",
                                "execution",
                                "federatedResourceQuotaEnforcement",
                                "federatedResourceQuotaStatus",
@@ -76,18 +79,12 @@ const Words& permanent_controllers() {
   return kNames;
 }
 
-/// Those that do not exist here.
-const Words& absent_controllers() {
-  static const Words kNames = {
-      "endpointSlice",       "endpointsliceCollect", "endpointsliceDispatch", "federatedHorizontalPodAutoscaler",
-      "multiclusterservice", "serviceExport",        "serviceImport"};
-  return kNames;
-}
+/// Its word in the option controllers is how the feature gate MultiClusterService is recorded.
+constexpr const char* kMultiClusterService = "multiclusterservice";
 
 /// It asks for what is done anyway.
 bool is_met_anyway(const std::string& word) {
-  return std::ranges::find(permanent_controllers(), word) != permanent_controllers().end() ||
-         (word.starts_with('-') && known(absent_controllers(), word));
+  return std::ranges::find(permanent_controllers(), word) != permanent_controllers().end();
 }
 
 Result<void> check_controllers(const std::string& option, const Words& words) {
@@ -96,7 +93,10 @@ Result<void> check_controllers(const std::string& option, const Words& words) {
   }
   for (const std::string& word : words) {
     if (word == "*" || known(optional_controller_names(), word) || is_met_anyway(word)) continue;
-    if (known(absent_controllers(), word)) return wrong(option, "there is no controller \"" + word + "\" here");
+    if (word == std::string{"-"} + kMultiClusterService) continue;
+    if (word == kMultiClusterService) {
+      return wrong(option, "\"" + word + "\" is switched on by --feature-gates=MultiClusterService=true");
+    }
     return wrong(option, "\"" + word + "\" cannot be switched on or off; there are: " +
                              listed(optional_controller_names()) + "; --roles selects the roles of a process");
   }

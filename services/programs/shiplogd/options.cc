@@ -51,10 +51,9 @@ struct FixedGate {
   bool only;  ///< the value that is taken
   std::string_view why;
 };
-constexpr std::array<FixedGate, 5> kFixedGates = {
+constexpr std::array<FixedGate, 4> kFixedGates = {
     {{"CustomizedClusterResourceModeling", true, "resource models are always used where a Cluster has them"},
      {"GracefulEviction", true, "evictions are always graceful unless their purge mode says otherwise"},
-     {"MultiClusterService", false, "MultiClusterServices are not implemented"},
      {"PriorityBasedScheduling", true, "bindings are always scheduled by priority"},
      {"PropagateDeps", true, "dependencies follow wherever a policy has propagateDeps"}}};
 
@@ -77,17 +76,21 @@ Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std:
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const auto* const fixed = std::ranges::find(kFixedGates, name, &FixedGate::name);
     const bool queue = name == kPriorityQueueGate;
+    const bool services = name == kMultiClusterServiceGate;
     const bool meaningless = queue || std::ranges::find(kMeaninglessGates, name) != kMeaninglessGates.end();
-    if (!is_feature_gate(name) && fixed == kFixedGates.end() && !meaningless) {
+    if (!is_feature_gate(name) && !services && fixed == kFixedGates.end() && !meaningless) {
       std::string known;
-      for (const std::string& gate : feature_gate_names()) known += (known.empty() ? "" : ", ") + gate;
+      std::vector<std::string> names = feature_gate_names();
+      names.emplace_back(kMultiClusterServiceGate);
+      std::ranges::sort(names);
+      for (const std::string& gate : names) known += (known.empty() ? "" : ", ") + gate;
       return wrong_gate("there is no feature gate \"" + name + "\"; there are: " + known);
     }
     if (value != "true" && value != "false") {
       return wrong_gate(name + " needs =true or =false, not \"" + value + "\"");
     }
     const bool on = value == "true";
-    if (is_feature_gate(name)) {
+    if (is_feature_gate(name) || services) {
       gates.emplace_back(name, on);
     } else if (queue) {
       if (!on) warnings.push_back("--feature-gates: " + name + "=false has no effect: changes always precede routine");

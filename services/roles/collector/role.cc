@@ -15,6 +15,7 @@
 #include "services/roles/collector/followed_members.h"
 #include "services/roles/collector/pods.h"
 #include "services/roles/collector/probe.h"
+#include "services/roles/collector/slice_collection.h"
 #include "services/roles/collector/watch.h"
 #include "services/runtime/follow.h"
 
@@ -29,6 +30,7 @@ class CollectorRole final : public Role {
         settings_{settings},
         watches_{members, resolver, std::move(unread), settings.in_member},
         pods_{members},
+        slices_{members},
         followed_{members} {
     for (auto& damping : damping_) damping = new_damping();
   }
@@ -39,6 +41,7 @@ class CollectorRole final : public Role {
     const ObjectKey& key = change.object;
     if (key.type == type::kWork) {
       if (change.removed()) watches_.forget_work(key);
+      slices_.note(key, change.after, wake);
       if (change.before["status"] != change.after["status"] || change.removed() || deleting(change.latest())) {
         const bool in_part = !change.removed() && !deleting(change.after) && !collector::has_reported(change.before) &&
                              !collector::has_reported(change.after);
@@ -98,11 +101,15 @@ class CollectorRole final : public Role {
     for (const auto& [name, work] : state.objects(type::kWork)) {
       const ObjectKey key{type::kWork, name.ns, name.name};
       watches_.want(state, key, work.value, wake);
+      slices_.note(key, work.value, wake);
       collector::PodProblems::want(key, work.value, wake);
     }
     // What was already recorded on standby.
     for (int slot = 0; slot < kSlots; ++slot) wake.push_back(collector::MemberWatches::flush_key(slot));
-    for (const auto& [name, cluster] : state.clusters()) watches_.wake_cluster(name, wake);
+    for (const auto& [name, cluster] : state.clusters()) {
+      watches_.wake_cluster(name, wake);
+      slices_.wake_cluster(name, wake);
+    }
   }
 
   void on_stop() override {
@@ -113,6 +120,7 @@ class CollectorRole final : public Role {
     watches_.forget_slot(slot);
     followed_.forget_slot(slot);
     pods_.forget_slot(slot);
+    slices_.forget_slot(slot);
     damping_[static_cast<size_t>(slot)] = new_damping();
     pace_.forget([&](const ObjectKey& key) { return slot_of_key(key) == slot; });
   }
@@ -127,12 +135,13 @@ class CollectorRole final : public Role {
   int slot_of_key(const ObjectKey& key) const override {
     if (const auto slot = collector::MemberWatches::slot_of_key(key)) return *slot;
     if (const auto slot = collector::PodProblems::slot_of_key(key)) return *slot;
+    if (const auto slot = collector::SliceCollection::slot_of_key(key)) return *slot;
     return slot_of(key.type == type::kCluster ? key.name : to_string(key));
   }
 
   /// That of its member: one for what it is watched for, and one for its probe, which does not wait for lists.
   std::string lane_of_key(const ObjectKey& key) const override {
-    if (collector::MemberWatches::is_watch(key)) return key.name.str();
+    if (collector::MemberWatches::is_watch(key) || collector::SliceCollection::is_slices(key)) return key.name.str();
     if (collector::PodProblems::is_pods(key)) return key.ns.str();
     return key.type == type::kCluster ? "probe/" + key.name : "";
   }
@@ -141,9 +150,13 @@ class CollectorRole final : public Role {
     const ObjectKey& queued = task->key();
     const bool follows_watch = collector::MemberWatches::is_watch(queued) || collector::MemberWatches::is_flush(queued);
     // What members do of their own accord is not part of the request that this key was queued for.
-    if (follows_watch || collector::PodProblems::is_pods(queued) || queued.type == type::kCluster) task->begin_trace();
+    const bool follows_slices = collector::SliceCollection::is_slices(queued);
+    if (follows_watch || follows_slices || collector::PodProblems::is_pods(queued) || queued.type == type::kCluster) {
+      task->begin_trace();
+    }
     if (collector::MemberWatches::is_watch(queued)) return watches_.reconcile_watch(task);
     if (collector::MemberWatches::is_flush(queued)) return watches_.flush(task);
+    if (follows_slices) return slices_.reconcile(task);
     if (collector::PodProblems::is_pods(queued)) return pods_.reconcile(task);
     if (queued.type == type::kCluster) {
       return probe(task);
@@ -224,6 +237,7 @@ class CollectorRole final : public Role {
     const std::string cluster = change.object.name.str();
     if (change.removed()) {
       watches_.forget_cluster(cluster);
+      slices_.forget_cluster(cluster);
       followed_.forget(cluster);
       wake.push_back(change.object);  // the probe forgets it too
       return;
@@ -233,13 +247,17 @@ class CollectorRole final : public Role {
     };
     if (ready(change.before) != ready(change.after)) {
       watches_.wake_cluster(cluster, wake);
+      slices_.wake_cluster(cluster, wake);
       // Their bindings name what holds them back.
       for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
         if (!applied(work.value)) wake_binding(state, work.value, wake);
       }
     }
     // Another one observes its objects from now on.
-    if (change.before["spec"]["syncMode"] != change.after["spec"]["syncMode"]) watches_.wake_cluster(cluster, wake);
+    if (change.before["spec"]["syncMode"] != change.after["spec"]["syncMode"]) {
+      watches_.wake_cluster(cluster, wake);
+      slices_.wake_cluster(cluster, wake);
+    }
     const bool taken_in = has_finalizer(change.after, finalizer::kCluster);
     if (change.before["spec"] != change.after["spec"] ||
         taken_in != has_finalizer(change.before, finalizer::kCluster)) {
@@ -253,6 +271,7 @@ class CollectorRole final : public Role {
   std::array<std::shared_ptr<collector::Damping>, kSlots> damping_;
   collector::MemberWatches watches_;
   collector::PodProblems pods_;
+  collector::SliceCollection slices_;
   collector::FollowedMembers followed_;
   std::set<ObjectKey> short_of_room_;  // bindings that no room was found for
   collector::AggregationPace pace_;

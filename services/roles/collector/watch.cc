@@ -11,6 +11,7 @@
 #include "services/interpreter/interpreter.h"
 #include "services/roles/applied_work.h"
 #include "services/roles/collector/manifest_status.h"
+#include "services/roles/exported_slices.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::collector {
@@ -43,7 +44,7 @@ bool is_of(const Value& object, const Value& manifest) {
 
 void MemberWatches::want(const State& state, const ObjectKey& work, const Value& value, std::vector<ObjectKey>& wake) {
   const std::string cluster = cluster_of_space(work.ns);
-  if (cluster.empty()) return;
+  if (cluster.empty() || only_kept(value)) return;
   const Cluster* known = state.cluster(cluster);
   const bool pull = known != nullptr && known->sync_mode == "Pull";
   for (const Value& manifest : manifests_of(value).items()) {

@@ -4,6 +4,7 @@
 
 #include "events/state/work.h"
 #include "services/roles/collector/watch.h"
+#include "services/roles/exported_slices.h"
 
 namespace shiplog::collector {
 namespace {
@@ -50,7 +51,7 @@ void MemberWatches::take_in_list(const State& state, const Arrived& arrived, Utc
   for (const auto& [name, work] : state.objects(type::kWork, execution_space(arrived.cluster))) {
     const ObjectKey key{type::kWork, name.ns, name.name};
     const bool taken = applied(work.value);
-    if (deleting(work.value)) continue;
+    if (deleting(work.value) || only_kept(work.value)) continue;
     for (const Value& manifest : manifests_of(work.value).items()) {
       const auto served = served_kind(state, manifest["apiVersion"].as_string(), manifest["kind"].as_string());
       if (!served || served->type() != arrived.type) continue;

@@ -16,7 +16,10 @@
 #include "services/adapters/estimators/operations.h"
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/native/native.h"
+#include "services/roles/exported_slices.h"
 #include "services/roles/recorder/failed_runs.h"
+#include "services/roles/recorder/scaling_events.h"
+#include "services/roles/recorder/service_events.h"
 #include "services/roles/recorder/subjects.h"
 
 namespace shiplog::recorder {
@@ -398,6 +401,8 @@ class EventDraftBuilder {
     if (change.object.type == type::kNamespace) return on_space(change);
     if (is_binding(change.object.type)) return on_terminating(change);
     if (change.object.type == kCronFederatedHpa) return add_failed_runs(change, reports_);
+    if (change.object.type == kFederatedHpa) return add_scaling_events(change, reports_);
+    add_service_events(state_, change, reports_);
     if (entry_.actor.service == "binder" && !change.created() && !change.removed()) on_preempted(change);
   }
   void on_work(const Change& change) {  // E-3
@@ -553,6 +558,9 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return {{object, kQuotaStatus, true, "AggregateStatusFailed", step.error}};
   }
   if (step.role == "lifecycle" && step.key.type == type::kCluster) return execution_space_failure(state, object, step);
+  if (step.role == "multi-cluster-service" && step.key.type == type::kServiceImport) {
+    return import_failure(object, step.error);
+  }
   if (step.role == "unified-auth") return {{object, kUnifiedAuth, true, "SyncImpersonationConfigFailed", step.error}};
   if (step.role == "descheduler") {
     std::vector<EventDraft> reports{{object, kDescheduler, true, "DescheduleBindingFailed", step.error}};

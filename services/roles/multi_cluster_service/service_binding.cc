@@ -1,0 +1,126 @@
+// What a MultiClusterService does with its Service in the control plane: the claim and the ResourceBinding (5.7.3,
+// 5.7.4, 5.7.9).
+#include <string>
+#include <utility>
+
+#include "events/state/binding.h"
+#include "events/state/claim.h"
+#include "events/state/new_binding.h"
+#include "events/state/policy_author.h"
+#include "events/state/service_index.h"
+#include "services/roles/multi_cluster_service/decide.h"
+#include "services/roles/multi_cluster_service/kept_works.h"
+
+namespace shiplog::multi_cluster_service {
+namespace {
+
+constexpr const char* kClaimedBy = "resourcetemplate.karmada.io/claimed-by";
+
+void erase_from(Value& object, const char* map, const char* key) {
+  if (!object["metadata"][map].contains(key)) return;
+  Value& metadata = object.edit("metadata");
+  Value& members = metadata.edit(map);
+  members.erase(key);
+  if (members.size() == 0) metadata.erase(map);
+}
+
+void strip_policy(Value& object) {
+  for (const char* key : {label::kPolicyId, label::kClusterPolicyId}) erase_from(object, "labels", key);
+  for (const char* key : {annotation::kPolicyNamespace, annotation::kPolicyName, annotation::kClusterPolicyName}) {
+    erase_from(object, "annotations", key);
+  }
+}
+
+void name_owner(Value& object, const ObjectKey& mcs, const Value& id) {
+  object.edit("metadata").edit("labels").set(kMcsId, id);
+  object.edit("metadata").edit("annotations").set(kMcsName, mcs.name);
+  object.edit("metadata").edit("annotations").set(kMcsNamespace, mcs.ns);
+}
+
+Value placement_of(const State& state, const Value& mcs) {
+  auto clusters = named_clusters(state, mcs["spec"]["providerClusters"]);
+  clusters.merge(named_clusters(state, mcs["spec"]["consumerClusters"]));
+  return Value::object(
+      {{"clusterAffinity",
+        Value::object({{"clusterNames", Value::array(Value::Array{clusters.begin(), clusters.end()})}})}});
+}
+
+/// Decision 0161: what a member has of its own under that name stays, unless the Service itself asks for more.
+constexpr const char* kConflictResolution = "Abort";
+
+Value binding_of(const State& state, const ObjectKey& key, const Value& mcs, const Value& service,
+                 const Value& existing, const ObjectKey& binding) {
+  Value made = existing;
+  made.set("apiVersion", "work.karmada.io/v1alpha2");
+  made.set("kind", "ResourceBinding");
+  strip_policy(made);
+  name_owner(made, key, mcs["metadata"]["labels"][kMcsId]);
+  const std::string digest = template_digest(service);
+  const bool same = annotation_of(existing, kTemplateDigestAnnotation) == digest;
+  Value& metadata = made.edit("metadata");
+  metadata.set("name", binding.name);
+  metadata.set("namespace", binding.ns);
+  metadata.edit("labels").set(kManagedByLabel, kForMcs);
+  if (metadata["labels"][label::kBindingId].is_empty()) {
+    metadata.edit("labels").set(label::kBindingId, binding_permanent_id(service, binding));
+  }
+  metadata.edit("annotations").set(kTemplateDigestAnnotation, digest);
+  metadata.set("ownerReferences", Value::array({owner_reference_to(service)}));
+  if (!has_finalizer(made, finalizer::kBinding)) metadata.edit("finalizers").push_back(finalizer::kBinding);
+  Value& spec = made.edit("spec");
+  spec.set("placement", placement_of(state, mcs));
+  spec.set("conflictResolution", kConflictResolution);
+  spec.set("resource", resource_reference_to(service, same ? existing["spec"]["resource"]["resourceVersion"]
+                                                           : service["metadata"]["resourceVersion"]));
+  // A policy that had the Service before may have held it back.
+  if (!existing["metadata"]["labels"].contains(kManagedByLabel)) {
+    for (const char* field : {"failover", "suspension"}) spec.erase(field);
+  }
+  return made;
+}
+
+}  // namespace
+
+std::string propagate_service(const State& state, const ObjectKey& key, const Value& mcs, DecisionBuilder& decision) {
+  const ObjectKey service_key{type::kService, key.ns, key.name};
+  const Object* service = state.find(service_key);
+  if (service == nullptr || deleting(service->value)) return "Service \"" + key.name + "\" not found";
+  if (std::string why = policy_objection(state, key, service_key, service->value); !why.empty()) {
+    return "Service \"" + key.name + "\" is not propagated: " + why;
+  }
+  const ObjectKey binding = binding_key(service_key, "Service");
+  const Object* existing = state.find(binding);
+  if (existing != nullptr && (deleting(existing->value) || !belongs_to(existing->value, service->value))) {
+    return "ResourceBinding " + binding.name +
+           " belongs to another object, or is being deleted: waiting until it is gone";
+  }
+  Value claimed = service->value;
+  strip_policy(claimed);
+  claimed.edit("metadata").edit("labels").set(kClaimedBy, kForMcs);
+  name_owner(claimed, key, mcs["metadata"]["labels"][kMcsId]);
+  Value made = binding_of(state, key, mcs, claimed, state.value_of(binding), binding);
+  if (claimed != service->value) {
+    decision.add(ObjectUpdated{service_key, std::move(claimed)}, {service_key, service->revision});
+  }
+  if (existing == nullptr) {
+    made.edit("metadata").set("generation", 1);
+    decision.add(ObjectCreated{binding, std::move(made)}, {binding, Revision{}});
+  } else if (made != existing->value) {
+    decision.add(ObjectUpdated{binding, std::move(made)}, {binding, existing->revision});
+  }
+  return "";
+}
+
+void release_service(const State& state, const ObjectKey& key, DecisionBuilder& decision) {
+  const ObjectKey service_key{type::kService, key.ns, key.name};
+  for (const ObjectKey& claimed : {service_key, binding_key(service_key, "Service")}) {
+    const Object* object = state.find(claimed);
+    if (object == nullptr || annotation_of(object->value, kMcsName) != key.name) continue;
+    Value released = object->value;
+    for (const char* name : {kClaimedBy, kManagedByLabel, kMcsId}) erase_from(released, "labels", name);
+    for (const char* name : {kMcsName, kMcsNamespace}) erase_from(released, "annotations", name);
+    decision.add(ObjectUpdated{claimed, std::move(released)}, {claimed, object->revision});
+  }
+}
+
+}  // namespace shiplog::multi_cluster_service
