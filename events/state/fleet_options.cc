@@ -39,8 +39,12 @@ constexpr std::array<Option, 18> kOptions = {
 bool is_true(const Words& words) { return words.size() == 1 && words.front() == "true"; }
 
 /// The controllers that are on by default and can be left out, sorted.
-constexpr std::array<std::string_view, 4> kOnByDefault = {"applicationFailover", "cronFederatedHorizontalPodAutoscaler",
-                                                          "federatedHorizontalPodAutoscaler", "remedy"};
+constexpr std::array<std::string_view, 6> kOnByDefault = {"applicationFailover",
+                                                          "cronFederatedHorizontalPodAutoscaler",
+                                                          "federatedHorizontalPodAutoscaler",
+                                                          "remedy",
+                                                          "serviceExport",
+                                                          "serviceImport"};
 
 bool says_not(std::string_view word, std::string_view name) { return word.starts_with('-') && word.substr(1) == name; }
 
