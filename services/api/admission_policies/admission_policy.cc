@@ -124,10 +124,10 @@ void annotate(const AdmissionPolicy& policy, PolicyEvaluation& evaluation, Polic
 
 }  // namespace
 
-PolicyMatch policy_match_of(const Value& match_resources) {
-  PolicyMatch match{rules_and_selectors(match_resources, "resourceRules"),
-                    rules_and_selectors(match_resources, "excludeResourceRules"),
-                    {}};
+AdmissionPolicyMatch policy_match_of(const Value& match_resources) {
+  AdmissionPolicyMatch match{rules_and_selectors(match_resources, "resourceRules"),
+                             rules_and_selectors(match_resources, "excludeResourceRules"),
+                             {}};
   // A binding without rules is about all that its policy is about.
   if (match.included.rules.empty()) match.included.rules.push_back({{"*"}, {"*"}, {"*"}, {"*/*"}, "*"});
   match.outline = match.included;

@@ -17,11 +17,11 @@ inline constexpr const char* kAdmissionPolicyBindings =
     "validatingadmissionpolicybindings.admissionregistration.k8s.io";
 
 /// Which requests a policy or a binding is about: MatchResources, with the rules and selectors of webhooks.
-struct PolicyMatch {
+struct AdmissionPolicyMatch {
   AdmissionWebhook included, excluded;
   AdmissionWebhook outline;  ///< what is included, whatever the names of the objects
 };
-PolicyMatch policy_match_of(const Value& match_resources);
+AdmissionPolicyMatch policy_match_of(const Value& match_resources);
 
 /// The expressions of a policy. Compiled when they are first needed, as the types of its variables are needed for the
 /// rest.
@@ -45,7 +45,7 @@ class AdmissionPolicy {
 
   std::string name;
   bool fails_closed = true;  ///< failurePolicy Fail
-  PolicyMatch match;
+  AdmissionPolicyMatch match;
   std::string param_version, param_kind;  ///< empty: it has no parameters
   std::vector<MatchCondition> conditions;
 
@@ -62,8 +62,8 @@ class AdmissionPolicy {
 /// A stored ValidatingAdmissionPolicyBinding.
 struct AdmissionPolicyBinding {
   std::string name, policy;
-  std::optional<PolicyMatch> match;  ///< nullopt: all that the policy matches
-  Value param_ref;                   ///< null: none
+  std::optional<AdmissionPolicyMatch> match;  ///< nullopt: all that the policy matches
+  Value param_ref;                            ///< null: none
   bool denies = false, warns = false, audits = false;
   Value actions;  ///< the three, as they are written
 };

@@ -143,7 +143,7 @@ TEST(AdmissionPolicy, BindingsWithoutRulesAreAboutAllOfTheirPolicy) {
   request.name = "web";
   const auto is_about = [&](const char* match, const char* subresource) {
     request.subresource = subresource;
-    const PolicyMatch read = policy_match_of(yaml(match));
+    const AdmissionPolicyMatch read = policy_match_of(yaml(match));
     if (matched_kind(read.excluded, request) != nullptr) return false;
     return matched_kind(read.included, request) != nullptr;
   };

@@ -20,7 +20,7 @@ constexpr size_t kMostAuditedFailures = 50;
 constexpr const char* kFailureAnnotation = "validation.policy.admission.k8s.io/validation_failure";
 
 /// The kind in whose version a policy sees the request; nullptr: it is not about it.
-const Kind* kind_for(const WebhookCalls& calls, const PolicyMatch& match, const AdmissionRequest& request,
+const Kind* kind_for(const WebhookCalls& calls, const AdmissionPolicyMatch& match, const AdmissionRequest& request,
                      NamespaceLabels& labels) {
   if (!match.excluded.rules.empty() && matched_kind(match.excluded, request) != nullptr) return nullptr;
   const bool selected = is_selected(calls, match.included, request, labels);
