@@ -77,11 +77,11 @@ TEST_F(FederatedHpa, ScalesOverAllMembersAndTheJournalSaysWhy_5_8_1_5_8_5_5_8_7)
   EXPECT_TRUE(eventually([&] {
     return !fleet_
                 .kubectl_ok({"get", "events", "--field-selector=reason=SuccessfulRescale", "-o",
-                             "jsonpath={.items[0].message}"})
+                             "jsonpath={.items[*].message}"})
                 .empty();
   }));
   EXPECT_EQ(fleet_.kubectl_ok(
-                {"get", "events", "--field-selector=reason=SuccessfulRescale", "-o", "jsonpath={.items[0].message}"}),
+                {"get", "events", "--field-selector=reason=SuccessfulRescale", "-o", "jsonpath={.items[*].message}"}),
             "New size: 6; reason: memory resource utilization (percentage of request) above target");
   const std::string history = fleet_.shiplogctl_ok({"history", "fhpa/web"});
   EXPECT_NE(history.find("federated-hpa"), std::string::npos) << history;
