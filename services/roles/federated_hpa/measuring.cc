@@ -127,18 +127,18 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
     if (index == plan().sources.size()) return all_->end_one();
     const MetricSource& source = plan().sources[index];
     switch (source.place) {
-      case MetricSource::Place::kNowhere:
+      case MetricSource::MetricPlace::kNowhere:
         return metric_failed(index, source.failure);
-      case MetricSource::Place::kPodMetrics:
+      case MetricSource::MetricPlace::kPodMetrics:
         return read_pod_metrics(index);
-      case MetricSource::Place::kCustomPods:
-      case MetricSource::Place::kCustomObject:
+      case MetricSource::MetricPlace::kCustomPods:
+      case MetricSource::MetricPlace::kCustomObject:
         return read_custom(index, "v1beta2");
     }
   }
 
   void metric_failed(size_t index, const std::string& failure) {
-    const bool of_pods = plan().sources[index].place != MetricSource::Place::kCustomObject;
+    const bool of_pods = plan().sources[index].place != MetricSource::MetricPlace::kCustomObject;
     // Its pods count as pods that nothing was measured of, as long as another cluster has metrics.
     if (of_pods) figures_.metrics[index] = sums_of(pods_, index, source_of(plan().metrics[index]), {}, all_->now());
     figures_.metrics[index].failure = printable(failure, kLongestFailure);
@@ -169,7 +169,7 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
   void read_custom(size_t index, const std::string& version) {
     const MetricSource& source = plan().sources[index];
     std::string path = kCustomMetrics + version + source.path;
-    if (source.place == MetricSource::Place::kCustomPods) {
+    if (source.place == MetricSource::MetricPlace::kCustomPods) {
       path += (path.find('?') == std::string::npos ? "?labelSelector=" : "&labelSelector=") + selector_;
     }
     get(
@@ -182,7 +182,7 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
 
   void on_custom(size_t index, const Value& list) {
     const UsageByPod usage = custom_usage(list);
-    if (plan().sources[index].place == MetricSource::Place::kCustomPods) return add_up(index, usage);
+    if (plan().sources[index].place == MetricSource::MetricPlace::kCustomPods) return add_up(index, usage);
     if (usage.empty()) return metric_failed(index, "the answer has no value");
     // It was asked for one object: names of others count for nothing.
     figures_.metrics[index].ready = 1;

@@ -10,7 +10,7 @@
 namespace shiplog::federated_hpa {
 namespace {
 
-using Place = MetricSource::Place;
+using MetricPlace = MetricSource::MetricPlace;
 
 std::string parameters(const Value& metric) {
   const std::string selector = selector_parameter(metric["selector"]);
@@ -24,26 +24,26 @@ MetricSource object_source(const State& state, const std::string& ns, const Valu
   const std::string in_namespace = "/namespaces/" + path_segment(ns) + "/";
   const std::string last = path_segment(metric["name"].as_string()) + parameters(metric);
   if (api_version == "v1" && kind == "Namespace" && name == ns) {
-    return {Place::kCustomObject, in_namespace + "metrics/" + last, ""};
+    return {MetricPlace::kCustomObject, in_namespace + "metrics/" + last, ""};
   }
   const auto served = served_kind(state, api_version, kind);
   if (!served) {
-    return {Place::kNowhere, "", "no matches for kind \"" + kind + "\" in version \"" + api_version + "\""};
+    return {MetricPlace::kNowhere, "", "no matches for kind \"" + kind + "\" in version \"" + api_version + "\""};
   }
   if (!served->namespaced) {
-    return {Place::kNowhere, "",
+    return {MetricPlace::kNowhere, "",
             kind + " " + name + " is not an object of the namespace " + ns + ": metrics of others are not read"};
   }
-  return {Place::kCustomObject, in_namespace + served->type() + "/" + path_segment(name) + "/" + last, ""};
+  return {MetricPlace::kCustomObject, in_namespace + served->type() + "/" + path_segment(name) + "/" + last, ""};
 }
 
 MetricSource source_at(const State& state, const std::string& ns, const Value& metric) {
   const std::string_view type = metric["type"].as_string();
-  if (source_of(metric).is_null()) return {Place::kNowhere, "", "unknown metric source type"};
+  if (source_of(metric).is_null()) return {MetricPlace::kNowhere, "", "unknown metric source type"};
   if (type == "Object") return object_source(state, ns, metric["object"]);
-  if (type != "Pods") return {Place::kPodMetrics, "", ""};
+  if (type != "Pods") return {MetricPlace::kPodMetrics, "", ""};
   const Value& named = metric["pods"]["metric"];
-  return {Place::kCustomPods,
+  return {MetricPlace::kCustomPods,
           "/namespaces/" + path_segment(ns) + "/pods/*/" + path_segment(named["name"].as_string()) + parameters(named),
           ""};
 }

@@ -9,8 +9,8 @@ namespace shiplog::federated_hpa {
 
 /// Where the values of one item of spec.metrics are in a member.
 struct MetricSource {
-  enum class Place { kPodMetrics, kCustomPods, kCustomObject, kNowhere };
-  Place place = Place::kNowhere;
+  enum class MetricPlace { kPodMetrics, kCustomPods, kCustomObject, kNowhere };
+  MetricPlace place = MetricPlace::kNowhere;
   std::string path;     ///< of custom ones: behind "/apis/custom.metrics.k8s.io/VERSION", without labelSelector
   std::string failure;  ///< kNowhere: why
 };

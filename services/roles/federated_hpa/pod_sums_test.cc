@@ -127,7 +127,7 @@ TEST(MetricSources, NothingOutsideOfTheNamespaceIsRead) {
         metric_sources(history.state(), "default",
                        json(std::string{R"([{"type":"Object","object":{"metric":{"name":"hits"},"describedObject":)"} +
                             named + "}}]"));
-    EXPECT_EQ(sources[0].place, MetricSource::Place::kNowhere);
+    EXPECT_EQ(sources[0].place, MetricSource::MetricPlace::kNowhere);
     EXPECT_FALSE(sources[0].failure.empty());
   }
 }

@@ -60,9 +60,9 @@ class FederatedHpaRole final : public Role {
     task->begin_trace();
     auto target = target_to_measure(state, task->key());
     if (!target) return decide_unmeasured(task);
-    Known& known = known_[task->key()];
+    KnownScaling& known = known_[task->key()];
     // What was recommended for another target says nothing about this one.
-    if (known.target != target->key) known = Known{target->key, {}, {}};
+    if (known.target != target->key) known = KnownScaling{target->key, {}, {}};
     if (known.recent.recommended.empty()) known.recent.recommended.push_back({task->now(), target->replicas});
     MeasuringPlan plan{std::move(*target), object->value["spec"]["metrics"], {}, silent(task->now()), task->trace()};
     if (plan.metrics.size() <= kMostMetrics) {
@@ -75,7 +75,7 @@ class FederatedHpaRole final : public Role {
   }
 
  private:
-  struct Known {
+  struct KnownScaling {
     ObjectKey target;
     RecentScaling recent;
     std::string selector;
@@ -117,7 +117,7 @@ class FederatedHpaRole final : public Role {
   void on_measured(const TaskPtr& task, int64_t generation, ReplicasMeasured measured) {
     const UtcMillis now = task->now();
     for (const std::string& cluster : measured.timed_out) silent_.insert_or_assign(cluster, now + kSilentFor);
-    Known& known = known_[task->key()];
+    KnownScaling& known = known_[task->key()];
     known.selector = measured.selector;
     Measurement measurement;
     measurement.at = now;
@@ -166,7 +166,7 @@ class FederatedHpaRole final : public Role {
     const int64_t change = step.new_replicas - step.replicas;
     task->append_decision(std::move(*decision), [this, task, change](const Result<Revision>& appended) {
       if (appended && change != 0) {
-        Known& known = known_[task->key()];
+        KnownScaling& known = known_[task->key()];
         (change > 0 ? known.recent.added : known.recent.removed).push_back({task->now(), std::abs(change)});
       }
       ended(task)(appended);
@@ -174,7 +174,7 @@ class FederatedHpaRole final : public Role {
   }
 
   Members& members_;
-  std::map<ObjectKey, Known> known_;
+  std::map<ObjectKey, KnownScaling> known_;
   std::map<std::string, UtcMillis> silent_;  // until when
 };
 
