@@ -28,6 +28,9 @@ Keys sorted(Keys keys) {
 
 TEST(MultiClusterServiceRole, ASliceIsTriggeredByItsWorkByItsCopiesAndByItsImport) {
   History history;
+  for (const char* space : {"karmada-es-m1", "karmada-es-m2"}) {
+    history.object({type::kNamespace, "", space}, R"({"apiVersion":"v1","kind":"Namespace"})");
+  }
   const auto role = make_multi_cluster_service_role();
   const auto work = [](const ObjectKey& key, const char* name, const char* metadata) {
     Value value =
