@@ -20,6 +20,7 @@ class SliceCollections : public ::testing::Test {
   SliceCollections() {
     stage.add(make_lifecycle_role());
     stage.add(make_collector_role(stage.members()));
+    stage.members().member("m1");  // before it is probed
     stage.put(cluster_key("m1"), cluster_object("m1"));
     stage.run(Millis{500});
   }
