@@ -33,7 +33,7 @@ std::string definition(const std::string& kind, const std::string& plural) {
          "    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}\n---\n";
 }
 
-class MultiClusterServices : public ::testing::Test {
+class ServicesAcrossClusters : public ::testing::Test {
  protected:
   void TearDown() override { expect_replay_equals(fleet_, fleet_.api(), "sqlite:" + fleet_.path("plane/journal.db")); }
 
@@ -75,7 +75,7 @@ class MultiClusterServices : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(MultiClusterServices, ConsumersHaveTheEndpointsOfPushAndPullProviders_5_7) {
+TEST_F(ServicesAcrossClusters, ConsumersHaveTheEndpointsOfPushAndPullProviders_5_7) {
   fleet_.serve("plane", {"--feature-gates=MultiClusterService=true"});
   fleet_.join("m1");
   fleet_.join_pull("p1");
@@ -113,7 +113,7 @@ TEST_F(MultiClusterServices, ConsumersHaveTheEndpointsOfPushAndPullProviders_5_7
   EXPECT_EQ(pods("p1", 2), of_p1) << "what the members have of their own stays";
 }
 
-TEST_F(MultiClusterServices, AnImportedServiceHasTheEndpointsOfTheExportedOne_5_7_10) {
+TEST_F(ServicesAcrossClusters, AnImportedServiceHasTheEndpointsOfTheExportedOne_5_7_10) {
   fleet_.serve();
   for (const auto& [name, kind, plural] :
        {std::tuple{"m1", "ServiceExport", "serviceexports"}, std::tuple{"m2", "ServiceImport", "serviceimports"}}) {

@@ -254,6 +254,23 @@ TEST_F(RequestsOnKafka, ManyRequestsWhileServersAreKilledAreInTheFeedsOnce) {
   EXPECT_TRUE(rebuilt.says("equal to the fleet at revision ")) << rebuilt;
 }
 
+TEST_F(RequestsOnKafka, AServerThatIsStoppedDuringAnOutageEndsAndItsSuccessorCarriesOutTheRest) {
+  constexpr int kRequests = 400;
+  serve("plane");
+  const std::string robot = token("robot", "edit", "plane");
+  const auto producer = open();
+  ASSERT_NE(producer, nullptr);
+  for (int number = 0; number < kRequests; ++number) send(*producer, generated(number, robot));
+  flush(*producer);
+  // In the middle: transactions are open.
+  ASSERT_TRUE(producer->result(kPatience));
+  ASSERT_TRUE(cluster().freeze(0));
+  EXPECT_EQ(fleet_.process("plane").terminate(kPatience), 0) << log_of("plane");
+  cluster().thaw(0);
+  serve("plane");
+  EXPECT_EQ(results(*producer, kRequests - 1).size(), size_t{kRequests} - 1) << log_of("plane");
+}
+
 TEST_F(RequestsOnKafka, ResultsSayWhatHttpWouldSayAndNothingHoldsTheToken) {
   serve("plane");
   const std::string robot = token("robot", "edit", "plane");

@@ -96,12 +96,6 @@ Result<MemberResponse> response_from(const HttpResponse& answer, const Wanted& w
 
 }  // namespace
 
-std::string MemberResponse::message() const {
-  if (body.is_string()) return body.str();
-  if (const auto text = body["message"].as_string(); !text.empty()) return std::string{text};
-  return "HTTP status " + std::to_string(status);
-}
-
 /// Splits the stream into lines on the network thread and passes events to the executor's thread.
 class HttpsMembers::Watch final : public MemberWatch {
  public:

@@ -21,14 +21,14 @@ bool exports(const Value& work) {
          manifest["apiVersion"].as_string() == kExportVersion && condition_holds(work, "Applied");
 }
 
-struct Wanted {
+struct WantedSlice {
   Value slice;
   bool for_export = false, for_mcs = false;
   std::string service;
   Value mcs_id;
 };
 
-WorkForm form_of(const Wanted& wanted, const std::string& ns) {
+WorkForm form_of(const WantedSlice& wanted, const std::string& ns) {
   WorkForm form;
   std::string features;
   if (wanted.for_mcs) {
@@ -113,7 +113,7 @@ class Space {
     if (!reported) return;
     for (const Value& slice : reported->slices) {
       const std::string name = slice["metadata"]["name"].str();
-      Wanted& wanted = wanted_[collected_key(cluster_, service.ns, name)];
+      WantedSlice& wanted = wanted_[collected_key(cluster_, service.ns, name)];
       wanted.slice = slice;
       wanted.service = service.name;
       (service.by == ExportedBy::kServiceExport ? wanted.for_export : wanted.for_mcs) = true;
@@ -125,7 +125,7 @@ class Space {
   std::map<ObjectKey, ExportedService> requests_;
   std::vector<ExportedService> exported_;
   std::vector<ObjectKey> collected_;
-  std::map<ObjectKey, Wanted> wanted_;
+  std::map<ObjectKey, WantedSlice> wanted_;
 };
 
 }  // namespace
