@@ -219,7 +219,7 @@ class Lamps {
   const std::string path = "/apis/light.example/v1/namespaces/default/lamps";
 };
 
-TEST(Definitions, SelectableFieldsSelectObjects) {
+TEST(Definitions, SelectableFieldsSelectObjects) {  // CRD-16
   const Lamps lamps;
   ASSERT_EQ(api().post(lamps.path, lamp("red", R"({"color":"red","watts":40})")).status, 201);
   ASSERT_EQ(api().post(lamps.path, lamp("plain", R"({"watts":60})")).status, 201);

@@ -75,7 +75,7 @@ class ServicesAcrossClusters : public ::testing::Test {
   Fleet fleet_;
 };
 
-TEST_F(ServicesAcrossClusters, ConsumersHaveTheEndpointsOfPushAndPullProviders_5_7) {
+TEST_F(ServicesAcrossClusters, ConsumersHaveTheEndpointsOfPushAndPullProviders_5_7_6) {
   fleet_.serve("plane", {"--feature-gates=MultiClusterService=true"});
   fleet_.join("m1");
   fleet_.join_pull("p1");

@@ -120,7 +120,8 @@ void SliceCollection::take_in(Followed& followed, const Value& slice, bool gone)
     followed.slices.erase(known);
   }
   if (gone || !followed.exported.contains({name.first, std::string{label_of(slice, label::kServiceName)}})) return;
-  const size_t size = to_json(slice).size();
+  Value kept = identified(slice);
+  const size_t size = to_json(kept).size();
   if (size > 2 * kMostSliceBytes || followed.slices.size() >= kMostKept || followed.bytes + size > kMostKeptBytes) {
     followed.problem = "not all EndpointSlices are read: of a cluster at most " + std::to_string(kMostKept) +
                        " are, with " + std::to_string(kMostKeptBytes) + " bytes, and none above " +
@@ -128,7 +129,7 @@ void SliceCollection::take_in(Followed& followed, const Value& slice, bool gone)
     return;
   }
   followed.bytes += size;
-  followed.slices.emplace(name, identified(slice));
+  followed.slices.emplace(name, std::move(kept));
 }
 
 void SliceCollection::reconcile(const TaskPtr& task) {
