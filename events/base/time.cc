@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "events/base/go_duration.h"
 #include "events/base/utf8.h"
 
 namespace shiplog {
@@ -96,24 +97,6 @@ bool take_offset(std::string_view& text, int64_t& minutes_east) {
   return true;
 }
 
-// Nanoseconds of a unit of Go's durations; 0 for anything else.
-int64_t nanoseconds_of(std::string_view unit) {
-  constexpr std::array<std::pair<std::string_view, int64_t>, 8> kUnits = {{
-      {"ns", 1},
-      {"us", 1'000},
-      {"\xC2\xB5s", 1'000},  // U+00B5, micro sign
-      {"\xCE\xBCs", 1'000},  // U+03BC, Greek mu
-      {"ms", 1'000'000},
-      {"s", 1'000'000'000},
-      {"m", 60'000'000'000},
-      {"h", 3'600'000'000'000},
-  }};
-  for (const auto& [name, nanoseconds] : kUnits) {
-    if (name == unit) return nanoseconds;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string rfc3339(UtcMillis at) {
@@ -145,42 +128,9 @@ Result<UtcMillis> parse_rfc3339(std::string_view text) {
 }
 
 Result<Millis> parse_duration(std::string_view text) {
-  __extension__ using Wide = __int128;
-  constexpr Wide kMost = std::numeric_limits<int64_t>::max();  // Go counts nanoseconds in 64 bits
-  const Error wrong = unreadable("duration", text);
-  std::string_view left = text;
-  const bool negative = take(left, '-');
-  if (!negative) take(left, '+');
-  if (left == "0") return Millis{0};
-  if (left.empty()) return wrong;
-  Wide total = 0;
-  while (!left.empty()) {
-    Wide whole = 0;
-    Wide fraction = 0;
-    Wide scale = 1;
-    bool digits = false;
-    for (; !left.empty() && is_digit(left.front()); left.remove_prefix(1), digits = true) {
-      whole = whole * 10 + (left.front() - '0');
-      if (whole > kMost) return wrong;
-    }
-    if (take(left, '.')) {
-      for (; !left.empty() && is_digit(left.front()); left.remove_prefix(1), digits = true) {
-        if (scale > kMost / 10) continue;  // finer than any unit can show
-        fraction = fraction * 10 + (left.front() - '0');
-        scale *= 10;
-      }
-    }
-    if (!digits) return wrong;
-    const auto* const end = std::find_if(left.begin(), left.end(), [](char c) { return c == '.' || is_digit(c); });
-    const auto length = static_cast<size_t>(end - left.begin());
-    const Wide unit = nanoseconds_of(left.substr(0, length));
-    if (unit == 0) return wrong;
-    left.remove_prefix(length);
-    total += whole * unit + fraction * unit / scale;
-    if (total > kMost) return wrong;
-  }
-  const auto millis = static_cast<int64_t>(total / 1'000'000);
-  return Millis{negative ? -millis : millis};
+  const auto nanoseconds = parse_go_duration(text);
+  if (!nanoseconds) return unreadable("duration", text);
+  return Millis{*nanoseconds / 1'000'000};
 }
 
 std::string human_duration(Millis age) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "events/base/go_duration.h"
+
 namespace shiplog::cel {
 namespace {
 
@@ -99,58 +101,11 @@ Result<CelTimestamp> parse_cel_timestamp(std::string_view text) {
 }
 
 Result<CelDuration> parse_cel_duration(std::string_view text) {
-  const Error wrong{ErrorCode::kBadRequest, "time: invalid duration \"" + std::string{text} + "\""};
-  std::string_view rest = text;
-  const bool negative = rest.starts_with("-");
-  if (negative || rest.starts_with("+")) rest.remove_prefix(1);
-  if (rest == "0") return CelDuration{0};
-  if (rest.empty()) return wrong;
-  static constexpr std::array<std::pair<std::string_view, int64_t>, 8> kUnits = {{{"ns", 1},
-                                                                                  {"us", 1000},
-                                                                                  {"\u00b5s", 1000},
-                                                                                  {"\u03bcs", 1000},
-                                                                                  {"ms", 1'000'000},
-                                                                                  {"s", kNanosOfSecond},
-                                                                                  {"m", 60 * kNanosOfSecond},
-                                                                                  {"h", 3600 * kNanosOfSecond}}};
-  __extension__ typedef __int128 Wide;  // an alias declaration takes no __extension__ with -Wpedantic
-  Wide total = 0;
-  while (!rest.empty()) {
-    Wide number = 0;
-    Wide scale = 1;
-    size_t at = 0;
-    bool digits = false;
-    bool point = false;
-    for (; at < rest.size() && (rest[at] == '.' || std::isdigit(static_cast<unsigned char>(rest[at])) != 0); ++at) {
-      if (rest[at] == '.') {
-        if (point) return wrong;
-        point = true;
-        continue;
-      }
-      digits = true;
-      // Digits of a fraction below a nanosecond of any unit do not count.
-      if (point && scale >= Wide{1'000'000'000'000'000}) continue;
-      number = number * 10 + (rest[at] - '0');
-      if (point) scale *= 10;
-      if (number > (Wide{1} << 80)) return wrong;
-    }
-    if (!digits) return wrong;
-    rest.remove_prefix(at);
-    int64_t unit = 0;
-    size_t longest = 0;
-    for (const auto& [name, nanos] : kUnits) {
-      if (rest.starts_with(name) && name.size() > longest) {
-        longest = name.size();
-        unit = nanos;
-      }
-    }
-    if (unit == 0) return wrong;
-    rest.remove_prefix(longest);
-    total += number * unit / scale;
-    if (total > (Wide{1} << 63)) return wrong;
+  const auto nanoseconds = parse_go_duration(text);
+  if (!nanoseconds) {
+    return Error{ErrorCode::kBadRequest, "time: invalid duration \"" + std::string{text} + "\""};
   }
-  if (total == (Wide{1} << 63) && !negative) return wrong;
-  return CelDuration{static_cast<int64_t>(negative ? -total : total)};
+  return CelDuration{*nanoseconds};
 }
 
 std::string cel_timestamp_text(CelTimestamp at) {
