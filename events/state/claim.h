@@ -15,6 +15,11 @@ inline constexpr const char* kPolicyName = "propagationpolicy.karmada.io/name";
 inline constexpr const char* kClusterPolicyName = "clusterpropagationpolicy.karmada.io/name";
 }  // namespace annotation
 
+namespace label {
+/// On an object that another controller than the binder propagates; the value names its kind.
+inline constexpr const char* kClaimedBy = "resourcetemplate.karmada.io/claimed-by";
+}  // namespace label
+
 /// The policy in the claim marks of an object (D-18: every mark must exist; a PropagationPolicy has precedence).
 struct Claim {
   State::Name policy;
@@ -33,5 +38,12 @@ inline std::optional<Claim> claim_of(const Value& object) {
   if (claim.policy.name.empty() || claim.permanent_id.empty()) return std::nullopt;
   return claim;
 }
+
+/// Erases a member of metadata.labels or metadata.annotations, and the map itself once it is empty.
+void erase_from_metadata(Value& object, const char* map, const char* key);
+/// Erase what claims leave on an object.
+void strip_policy_claim(Value& object);
+void strip_cluster_policy_claim(Value& object);
+void strip_claim(Value& object);
 
 }  // namespace shiplog

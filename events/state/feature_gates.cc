@@ -14,8 +14,9 @@ struct NamedGate {
 };
 
 // Sorted by name.
-constexpr std::array<NamedGate, 8> kGates = {{{"Failover", &FeatureGates::failover},
+constexpr std::array<NamedGate, 9> kGates = {{{"Failover", &FeatureGates::failover},
                                               {"FederatedQuotaEnforcement", &FeatureGates::quota_enforcement},
+                                              {"MultiClusterService", &FeatureGates::multi_cluster_service},
                                               {"MultiplePodTemplatesScheduling", &FeatureGates::multiple_pod_templates},
                                               {"PropagationPolicyPreemption", &FeatureGates::policy_preemption},
                                               {"ResourceQuotaEstimate", &FeatureGates::resource_quota_estimate},

@@ -20,6 +20,7 @@ struct FeatureGates {
   bool stateful_failover = false;        ///< StatefulFailoverInjection: labels preserved across a failover (3.4)
   bool policy_preemption = false;        ///< PropagationPolicyPreemption: D-42, D-43
   bool workload_affinity = false;        ///< WorkloadAffinity: M-10
+  bool multi_cluster_service = false;    ///< MultiClusterService: 5.7
   bool operator==(const FeatureGates&) const = default;
 };
 

@@ -39,9 +39,10 @@ constexpr std::array<Option, 18> kOptions = {
 bool is_true(const Words& words) { return words.size() == 1 && words.front() == "true"; }
 
 /// The controllers that are on by default and can be left out, sorted.
-constexpr std::array<std::string_view, 6> kOnByDefault = {"applicationFailover",
+constexpr std::array<std::string_view, 7> kOnByDefault = {"applicationFailover",
                                                           "cronFederatedHorizontalPodAutoscaler",
                                                           "federatedHorizontalPodAutoscaler",
+                                                          "multiclusterservice",
                                                           "remedy",
                                                           "serviceExport",
                                                           "serviceImport"};

@@ -16,7 +16,8 @@ std::set<std::string> named_clusters(const State& state, const Value& list);
 /// The cluster is ready and serves EndpointSlices.
 bool takes_slices(const Cluster& cluster);
 
-/// A cluster that a MultiClusterService names and that takes no part for now, with the reason of its Event.
+/// A cluster that a MultiClusterService names and whose endpoints are neither collected nor sent at present, with the
+/// reason of its Event.
 struct LeftOut {
   std::string cluster;
   const char* reason;

@@ -150,7 +150,6 @@ TEST_F(UpstreamFlagsOfTheProgram, ControllersThatAreAlwaysOnMayBeNamed_8_4_3) {
     EXPECT_TRUE(options_are_taken(serve({"--controllers=" + std::string{taken}}))) << taken;
   }
   EXPECT_TRUE(serve({"--controllers=*,-binding"}).says("\"-binding\" cannot be switched on or off"));
-  EXPECT_TRUE(serve({"--controllers=*,multiclusterservice"}).says("--feature-gates=MultiClusterService=true"));
   EXPECT_TRUE(serve({"--controllers=*,bindings"}).says("\"bindings\" cannot be switched on or off"));
 }
 

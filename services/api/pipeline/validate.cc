@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "events/base/json_path.h"
 #include "events/state/feature_gates.h"
-#include "events/state/fleet_options.h"
 #include "events/state/object.h"
 #include "events/state/state_preservation.h"
 #include "services/api/addresses/service_allocator.h"
@@ -50,20 +50,31 @@ void warn_of_preserved_state(const Value& failover, std::vector<std::string>& wa
   }
 }
 
+/// The gates in force; nullopt: they cannot be read, and a warning is not worth an error. Blocks on the projection.
+std::optional<FeatureGates> gates_in_force(const Server& server) {
+  const auto recorded = server.objects.find(feature_gates_key());
+  if (!recorded && recorded.error().code != ErrorCode::kNotFound) return std::nullopt;
+  return feature_gates_from(recorded ? recorded.value() : Value{});
+}
+
+std::string without_effect(const std::string& what, const std::string& gate) {
+  return what + " is stored, but has no effect: the feature gate " + gate +
+         " is off (shiplogd serve --feature-gates=" + gate + "=true)";
+}
+
 /// Fields of a policy that no role acts on while their feature gate is off. Blocks on the projection.
 void warn_of_gates(const Server& server, const Value& spec, std::vector<std::string>& warnings) {
   const bool preempts = spec["preemption"].as_string() == "Always";
   const bool groups = !spec["placement"]["workloadAffinity"].is_empty();
   if (!preempts && !groups) return;
-  const auto recorded = server.objects.find(feature_gates_key());
-  if (!recorded && recorded.error().code != ErrorCode::kNotFound) return;  // a warning is not worth an error
-  const FeatureGates gates = feature_gates_from(recorded ? recorded.value() : Value{});
-  const auto warn = [&](const std::string& field, const std::string& gate) {
-    warnings.push_back(field + " is stored, but has no effect: the feature gate " + gate +
-                       " is off (shiplogd serve --feature-gates=" + gate + "=true)");
-  };
-  if (preempts && !gates.policy_preemption) warn("spec.preemption Always", "PropagationPolicyPreemption");
-  if (groups && !gates.workload_affinity) warn("spec.placement.workloadAffinity", "WorkloadAffinity");
+  const auto gates = gates_in_force(server);
+  if (!gates) return;
+  if (preempts && !gates->policy_preemption) {
+    warnings.push_back(without_effect("spec.preemption Always", "PropagationPolicyPreemption"));
+  }
+  if (groups && !gates->workload_affinity) {
+    warnings.push_back(without_effect("spec.placement.workloadAffinity", "WorkloadAffinity"));
+  }
 }
 
 /// A MultiClusterService without effect. Blocks on the projection.
@@ -72,12 +83,10 @@ void warn_of_multi_cluster_service(const Server& server, const Value& spec, std:
     if (type.as_string() == "CrossCluster") continue;
     warnings.push_back("spec.types " + type.str() + " is stored, but has no effect: nothing balances load here");
   }
-  const auto recorded = server.objects.find(fleet_options_key());
-  if (!recorded && recorded.error().code != ErrorCode::kNotFound) return;  // a warning is not worth an error
-  if (fleet_options_from(recorded ? recorded.value() : Value{}).controller_on("multiclusterservice")) return;
-  warnings.emplace_back(
-      "MultiClusterService is stored, but has no effect: the feature gate MultiClusterService is off "
-      "(shiplogd serve --feature-gates=MultiClusterService=true)");
+  const auto gates = gates_in_force(server);
+  if (gates && !gates->multi_cluster_service) {
+    warnings.push_back(without_effect("MultiClusterService", "MultiClusterService"));
+  }
 }
 
 /// What of a ResourceRegistry is not cached.

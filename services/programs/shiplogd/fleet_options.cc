@@ -79,9 +79,6 @@ const Words& permanent_controllers() {
   return kNames;
 }
 
-/// Its word in the option controllers is how the feature gate MultiClusterService is recorded.
-constexpr const char* kMultiClusterService = "multiclusterservice";
-
 /// It asks for what is done anyway.
 bool is_met_anyway(const std::string& word) {
   return std::ranges::find(permanent_controllers(), word) != permanent_controllers().end();
@@ -93,10 +90,6 @@ Result<void> check_controllers(const std::string& option, const Words& words) {
   }
   for (const std::string& word : words) {
     if (word == "*" || known(optional_controller_names(), word) || is_met_anyway(word)) continue;
-    if (word == std::string{"-"} + kMultiClusterService) continue;
-    if (word == kMultiClusterService) {
-      return wrong(option, "\"" + word + "\" is switched on by --feature-gates=MultiClusterService=true");
-    }
     return wrong(option, "\"" + word + "\" cannot be switched on or off; there are: " +
                              listed(optional_controller_names()) + "; --roles selects the roles of a process");
   }

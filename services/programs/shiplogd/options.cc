@@ -76,21 +76,17 @@ Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std:
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const auto* const fixed = std::ranges::find(kFixedGates, name, &FixedGate::name);
     const bool queue = name == kPriorityQueueGate;
-    const bool services = name == kMultiClusterServiceGate;
     const bool meaningless = queue || std::ranges::find(kMeaninglessGates, name) != kMeaninglessGates.end();
-    if (!is_feature_gate(name) && !services && fixed == kFixedGates.end() && !meaningless) {
+    if (!is_feature_gate(name) && fixed == kFixedGates.end() && !meaningless) {
       std::string known;
-      std::vector<std::string> names = feature_gate_names();
-      names.emplace_back(kMultiClusterServiceGate);
-      std::ranges::sort(names);
-      for (const std::string& gate : names) known += (known.empty() ? "" : ", ") + gate;
+      for (const std::string& gate : feature_gate_names()) known += (known.empty() ? "" : ", ") + gate;
       return wrong_gate("there is no feature gate \"" + name + "\"; there are: " + known);
     }
     if (value != "true" && value != "false") {
       return wrong_gate(name + " needs =true or =false, not \"" + value + "\"");
     }
     const bool on = value == "true";
-    if (is_feature_gate(name) || services) {
+    if (is_feature_gate(name)) {
       gates.emplace_back(name, on);
     } else if (queue) {
       if (!on) warnings.push_back("--feature-gates: " + name + "=false has no effect: changes always precede routine");

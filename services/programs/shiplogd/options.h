@@ -128,9 +128,6 @@ struct HostPort {
 };
 Result<HostPort> parse_host_port(const std::string& text);
 
-/// A gate that is recorded as the word "multiclusterservice" of the option controllers.
-inline constexpr const char* kMultiClusterServiceGate = "MultiClusterService";
-
 /// Words like "MultiplePodTemplatesScheduling=true". Error: kInvalid, naming the word and what there is.
 Result<std::vector<std::pair<std::string, bool>>> parse_feature_gates(const std::vector<std::string>& words,
                                                                       std::vector<std::string>& warnings);

@@ -1,8 +1,5 @@
 #include "services/programs/shiplogd/start_up.h"
 
-#include <algorithm>
-#include <string>
-
 #include "events/fold/fold.h"
 #include "events/kinds/kinds.h"
 #include "events/state/feature_gates.h"
@@ -10,14 +7,10 @@
 #include "events/state/new_namespace.h"
 #include "services/api/auth/rbac/agent_access.h"
 #include "services/api/auth/rbac/bootstrap.h"
-#include "services/programs/shiplogd/options.h"
 #include "services/roles/apiservice_registration/decide.h"
-#include "services/roles/multi_cluster_service/decide.h"
 
 namespace shiplog {
 namespace {
-
-using multi_cluster_service::kMultiClusterServiceController;
 
 /// The namespaces that every control plane has (as upstream).
 constexpr const char* kSystemNamespaces[] = {"default",     "kube-node-lease", "kube-public",
@@ -28,31 +21,15 @@ Revision revision_of(const State& state, const ObjectKey& key) {
   return object == nullptr ? Revision{} : object->revision;
 }
 
-/// The gate MultiClusterService switches a controller. Like the others it stays as in the journal unless it is given;
-/// "-multiclusterservice" in --controllers switches the controller off all the same.
-void set_multi_cluster_services(const StartUp& start, bool before, FleetOptions& options) {
-  bool on = before;
-  for (const auto& [name, value] : start.feature_gates) {
-    if (name == kMultiClusterServiceGate) on = value;
-  }
-  auto& words = options.controllers;
-  std::erase(words, kMultiClusterServiceController);
-  const bool left_out = std::ranges::find(words, "-" + std::string{kMultiClusterServiceController}) != words.end();
-  if (on && !left_out) words.emplace_back(kMultiClusterServiceController);
-}
-
 Decided decide_settings(const State& state, const StartUp& start) {
   DecisionBuilder decision;
   FeatureGates gates = state.recorded_gates();
-  for (const auto& [name, on] : start.feature_gates) {
-    if (name != kMultiClusterServiceGate) set_feature_gate(gates, name, on);
-  }
+  for (const auto& [name, on] : start.feature_gates) set_feature_gate(gates, name, on);
   if (gates != state.recorded_gates()) {
     decision.add(FeatureGatesSet{names_of(gates)}, {feature_gates_key(), revision_of(state, feature_gates_key())});
   }
   FleetOptions options = state.options();
   for (const OptionSetting& setting : start.fleet_options) set_fleet_option(options, setting);
-  set_multi_cluster_services(start, state.options().controller_on(kMultiClusterServiceController), options);
   if (options != state.options()) {
     decision.add(OptionsSet{settings_of(options)}, {fleet_options_key(), revision_of(state, fleet_options_key())});
   }

@@ -102,24 +102,6 @@ TEST(StartUp, SettingsOfTwoProcessesAreMerged) {  // KIND-21
   EXPECT_TRUE(history.state().gates().overcommit_protection);
 }
 
-TEST(StartUp, TheGateMultiClusterServiceSwitchesAControllerAndStaysAsItIsUntilItIsGivenAgain) {  // 5.7, 0.1
-  ManualExecutor clock;
-  History history;
-  const auto on = [&](StartUp start) {
-    run(start_up_steps(std::move(start), clock), history);
-    return history.state().options().controller_on("multiclusterservice");
-  };
-  EXPECT_FALSE(on({}));
-  EXPECT_TRUE(on({.feature_gates = {{"MultiClusterService", true}}, .fleet_options = {}}));
-  EXPECT_TRUE(on({}));
-  EXPECT_TRUE(on({.feature_gates = {}, .fleet_options = {{"controllers", {"*", "descheduler"}}}}));
-  EXPECT_TRUE(history.state().options().controller_on("descheduler"));
-  EXPECT_FALSE(on({.feature_gates = {}, .fleet_options = {{"controllers", {"*", "-multiclusterservice"}}}}));
-  EXPECT_FALSE(on({.feature_gates = {{"MultiClusterService", true}}, .fleet_options = {}}));
-  EXPECT_TRUE(on({.feature_gates = {{"MultiClusterService", true}}, .fleet_options = {{"controllers", {"*"}}}}));
-  EXPECT_FALSE(on({.feature_gates = {{"MultiClusterService", false}}, .fleet_options = {}}));
-}
-
 TEST(StartUp, AProcessWithoutAnApiServerWritesWhatEveryControlPlaneHas) {
   ManualExecutor clock;
   History history;

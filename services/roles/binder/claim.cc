@@ -11,26 +11,6 @@
 namespace shiplog::binder {
 namespace {
 
-/// Erases a member of metadata.labels or metadata.annotations, and the map itself once it is empty.
-void erase_from(Value& object, const char* map, const char* key) {
-  if (!object["metadata"][map].contains(key)) return;
-  Value& metadata = object.edit("metadata");
-  Value& members = metadata.edit(map);
-  members.erase(key);
-  if (members.size() == 0) metadata.erase(map);
-}
-
-void strip_policy_claim(Value& object) {
-  erase_from(object, "labels", label::kPolicyId);
-  erase_from(object, "annotations", kPolicyNamespaceAnnotation);
-  erase_from(object, "annotations", kPolicyNameAnnotation);
-}
-
-void strip_cluster_policy_claim(Value& object) {
-  erase_from(object, "labels", label::kClusterPolicyId);
-  erase_from(object, "annotations", kClusterPolicyNameAnnotation);
-}
-
 /// Most policies select other objects: that is found before anything is looked up in the object.
 struct SelectorInput {
   std::string_view api_version, kind, ns, name;
@@ -117,12 +97,7 @@ void set_claim(Value& object, const Policy& policy) {
   object.edit("metadata").edit("annotations").set(kPolicyNameAnnotation, policy.name);
 }
 
-void strip_claim(Value& object) {
-  strip_policy_claim(object);
-  strip_cluster_policy_claim(object);
-}
-
-void erase_annotation(Value& object, const char* key) { erase_from(object, "annotations", key); }
+void erase_annotation(Value& object, const char* key) { erase_from_metadata(object, "annotations", key); }
 
 std::string described(const Policy& policy) { return propagation_policy_text(policy.ns.str(), policy.name.str()); }
 

@@ -23,7 +23,6 @@ bool has_claim_metadata(const Value& object);
 
 /// Writes the claim by `policy` and removes any other (D-16).
 void set_claim(Value& object, const Policy& policy);
-void strip_claim(Value& object);
 
 /// Takes an annotation off, and the map with its last one.
 void erase_annotation(Value& object, const char* key);

@@ -19,7 +19,6 @@
 namespace shiplog::binder {
 namespace {
 
-constexpr const char* kClaimedByLabel = "resourcetemplate.karmada.io/claimed-by";
 constexpr const char* kOverridePolicy = "overridepolicies.policy.karmada.io";
 constexpr const char* kClusterOverridePolicy = "clusteroverridepolicies.policy.karmada.io";
 constexpr size_t kMostStrippedAtOnce = 100;  // bindings in one decision; the rest follows
@@ -226,7 +225,7 @@ Interpreted<Decided> decide_template(const State& state, const ObjectKey& key, U
   const Object* object = state.find(key);
   if (object == nullptr || deleting(object->value) || !propagates(key.type)) return Nothing{};
   if (!propagates(state.options(), key, object->value)) return leave_out(state, key, object->value);
-  if (!label_of(object->value, kClaimedByLabel).empty()) return Nothing{};  // D-7: another controller's
+  if (!label_of(object->value, label::kClaimedBy).empty()) return Nothing{};  // D-7: another controller's
 
   const auto claim = claim_of(object->value);
   if (!claim) {

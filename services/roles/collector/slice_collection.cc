@@ -88,7 +88,7 @@ void SliceCollection::forget_cluster(const std::string& cluster) {
   followed_.erase(cluster);
 }
 
-/// The requests stay: they are those of the state, whoever acts for the member.
+/// The requests stay: they are part of the state, and the same in every process.
 void SliceCollection::forget_slot(int slot) {
   std::erase_if(followed_, [slot](const auto& each) { return slot_of(each.first) == slot; });
 }

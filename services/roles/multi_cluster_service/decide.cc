@@ -142,7 +142,9 @@ Result<Decided> decide_mcs(const State& state, const ObjectKey& key, UtcMillis n
 }  // namespace
 
 bool acts_across_clusters(const State& state, const Value& service) {
-  if (!state.options().controller_on(kMultiClusterServiceController)) return false;
+  if (!state.gates().multi_cluster_service || !state.options().controller_on(kMultiClusterServiceController)) {
+    return false;
+  }
   const auto types = service["spec"]["types"].items();
   return std::ranges::any_of(types, [](const Value& type) { return type.as_string() == "CrossCluster"; });
 }

@@ -10,7 +10,7 @@
 
 namespace shiplog::multi_cluster_service {
 
-/// Of --controllers. The first is on with the feature gate MultiClusterService, the others by default.
+/// Of --controllers. The first needs the feature gate MultiClusterService, too.
 inline constexpr const char* kMultiClusterServiceController = "multiclusterservice";
 inline constexpr const char* kServiceExportController = "serviceExport";
 inline constexpr const char* kServiceImportController = "serviceImport";

@@ -24,7 +24,7 @@ const ObjectKey kBinding{type::kResourceBinding, "default", "web-service"};
 class MultiClusterServices : public testing::Test {
  protected:
   MultiClusterServices() {
-    history_.accept({OptionsSet{{{"controllers", {"*", kMultiClusterServiceController}}}}});
+    history_.accept({FeatureGatesSet{{"MultiClusterService"}}});
     for (const char* name : {"m1", "m2", "m3"}) join(name);
     history_.object(kService, R"({"apiVersion":"v1","kind":"Service","metadata":{"labels":{"app":"web",
         "propagationpolicy.karmada.io/permanent-id":"p"},"annotations":{"propagationpolicy.karmada.io/name":"p",
@@ -250,13 +250,17 @@ TEST_F(MultiClusterServices, DoNothingWithoutTheFeatureGateOrOfTypeLoadBalancer_
   EXPECT_TRUE(at(request("m1")).is_null());
   EXPECT_TRUE(at(kMcs)["status"].is_null());
   history_.remove(kMcs);
-  history_.accept({OptionsSet{{{"controllers", {"*"}}}}});
+  history_.accept({FeatureGatesSet{{}}});
   mcs(kFirst, kSecond);
   EXPECT_TRUE(at(kBinding).is_null());
-  history_.accept({OptionsSet{{{"controllers", {"*", kMultiClusterServiceController}}}}});
+  history_.accept(
+      {FeatureGatesSet{{"MultiClusterService"}}, OptionsSet{{{"controllers", {"*", "-multiclusterservice"}}}}});
+  settle();
+  EXPECT_TRUE(at(kBinding).is_null());
+  history_.accept({OptionsSet{{{"controllers", {"*"}}}}});
   settle();
   EXPECT_FALSE(at(kBinding).is_null());
-  history_.accept({OptionsSet{{{"controllers", {"*"}}}}});
+  history_.accept({FeatureGatesSet{{}}});
   history_.remove(kMcs);
   settle();
   EXPECT_TRUE(at(kMcs).is_null()) << "one that is deleted is never held";
@@ -291,7 +295,7 @@ TEST_F(MultiClusterServices, AProvidersLimitIsSeenAtTheMultiClusterService) {
 
 TEST_F(MultiClusterServices, AMemberCannotSendSlicesThatNobodyRequested) {
   mcs(kFirst, kSecond);
-  // As if its agent could write whole Works: labels alone make nobody a provider.
+  // As if its agent could write whole Works: labels alone do not make a cluster a provider.
   const ObjectKey forged = collected_key("m3", "default", "web-m");
   Value work = json(R"({"metadata":{"labels":{"multiclusterservice.karmada.io/name":"web",
       "multiclusterservice.karmada.io/namespace":"default","endpointslice.karmada.io/managed-by":"MultiClusterService"}},
@@ -305,8 +309,7 @@ TEST_F(MultiClusterServices, AMemberCannotSendSlicesThatNobodyRequested) {
 }
 
 TEST_F(MultiClusterServices, TheAuthorOfOneMustBePermittedToGetTheServiceIfThatIsChecked) {  // decision 0028
-  history_.accept(
-      {OptionsSet{{{"controllers", {"*", kMultiClusterServiceController}}, {"enable-policy-author-check", {"true"}}}}});
+  history_.accept({OptionsSet{{{"enable-policy-author-check", {"true"}}}}});
   mcs(kFirst, kSecond);
   EXPECT_EQ(condition(kServiceApplied)["status"], "False");
   EXPECT_TRUE(at(kBinding).is_null());

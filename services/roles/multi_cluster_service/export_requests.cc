@@ -1,5 +1,5 @@
 // The requests of one cluster for slices of what it exports by ServiceExports, and the Works that hold what it has
-// reported, whoever has requested it.
+// reported, for ServiceExports and MultiClusterServices.
 #include <map>
 #include <string>
 #include <utility>

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "events/state/condition.h"
+#include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/service_index.h"
 #include "services/roles/multi_cluster_service/decide.h"
@@ -107,7 +108,7 @@ class MultiClusterServiceRole final : public Role {
         wake.push_back({type::kCluster, "", cluster});
         wake_all_mcs(state, wake);
       }
-    } else if (key.type == fleet_options_key().type) {
+    } else if (key.type == fleet_options_key().type || key.type == kFeatureGatesType) {
       on_start(state, wake);
     }
   }

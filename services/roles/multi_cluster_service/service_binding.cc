@@ -14,23 +14,6 @@
 namespace shiplog::multi_cluster_service {
 namespace {
 
-constexpr const char* kClaimedBy = "resourcetemplate.karmada.io/claimed-by";
-
-void erase_from(Value& object, const char* map, const char* key) {
-  if (!object["metadata"][map].contains(key)) return;
-  Value& metadata = object.edit("metadata");
-  Value& members = metadata.edit(map);
-  members.erase(key);
-  if (members.size() == 0) metadata.erase(map);
-}
-
-void strip_policy(Value& object) {
-  for (const char* key : {label::kPolicyId, label::kClusterPolicyId}) erase_from(object, "labels", key);
-  for (const char* key : {annotation::kPolicyNamespace, annotation::kPolicyName, annotation::kClusterPolicyName}) {
-    erase_from(object, "annotations", key);
-  }
-}
-
 void name_owner(Value& object, const ObjectKey& mcs, const Value& id) {
   object.edit("metadata").edit("labels").set(kMcsId, id);
   object.edit("metadata").edit("annotations").set(kMcsName, mcs.name);
@@ -53,7 +36,7 @@ Value binding_of(const State& state, const ObjectKey& key, const Value& mcs, con
   Value made = existing;
   made.set("apiVersion", "work.karmada.io/v1alpha2");
   made.set("kind", "ResourceBinding");
-  strip_policy(made);
+  strip_claim(made);
   name_owner(made, key, mcs["metadata"]["labels"][kMcsId]);
   const std::string digest = template_digest(service);
   const bool same = annotation_of(existing, kTemplateDigestAnnotation) == digest;
@@ -95,8 +78,8 @@ std::string propagate_service(const State& state, const ObjectKey& key, const Va
            " belongs to another object, or is being deleted: waiting until it is gone";
   }
   Value claimed = service->value;
-  strip_policy(claimed);
-  claimed.edit("metadata").edit("labels").set(kClaimedBy, kForMcs);
+  strip_claim(claimed);
+  claimed.edit("metadata").edit("labels").set(label::kClaimedBy, kForMcs);
   name_owner(claimed, key, mcs["metadata"]["labels"][kMcsId]);
   Value made = binding_of(state, key, mcs, claimed, state.value_of(binding), binding);
   if (claimed != service->value) {
@@ -117,8 +100,8 @@ void release_service(const State& state, const ObjectKey& key, DecisionBuilder& 
     const Object* object = state.find(claimed);
     if (object == nullptr || annotation_of(object->value, kMcsName) != key.name) continue;
     Value released = object->value;
-    for (const char* name : {kClaimedBy, kManagedByLabel, kMcsId}) erase_from(released, "labels", name);
-    for (const char* name : {kMcsName, kMcsNamespace}) erase_from(released, "annotations", name);
+    for (const char* name : {label::kClaimedBy, kManagedByLabel, kMcsId}) erase_from_metadata(released, "labels", name);
+    for (const char* name : {kMcsName, kMcsNamespace}) erase_from_metadata(released, "annotations", name);
     decision.add(ObjectUpdated{claimed, std::move(released)}, {claimed, object->revision});
   }
 }
