@@ -13,8 +13,6 @@
 #include "projections/history/history_query.h"
 #include "services/adapters/estimators/estimator_resolver.h"
 #include "services/adapters/members/https_members.h"
-#include "services/adapters/members/member_clients.h"
-#include "services/adapters/members/member_tunnels.h"
 #include "services/adapters/sandbox/script_resolver.h"
 #include "services/adapters/time_zones/zone_database.h"
 #include "services/adapters/vault/vault.h"
@@ -22,7 +20,6 @@
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/admission_policies/admission_policies.h"
 #include "services/api/aggregation/aggregation.h"
-#include "services/api/search/search_cache.h"
 #include "services/api/webhooks/webhooks.h"
 #include "services/http/io_threads.h"
 #include "services/programs/journals.h"
@@ -37,6 +34,7 @@
 #include "services/programs/shiplogd/journal_stack.h"
 #include "services/programs/shiplogd/kafka_feeds.h"
 #include "services/programs/shiplogd/make_election.h"
+#include "services/programs/shiplogd/member_access.h"
 #include "services/programs/shiplogd/probes.h"
 #include "services/programs/shiplogd/process.h"
 #include "services/programs/shiplogd/process_metrics.h"
@@ -151,12 +149,10 @@ class ControlPlane {
       if (members_) members_->close();
     });
     feed_publisher_.reset();
-    search_.stop();
-    proxied_members_.clear();
-    tunnels_.reset();
+    member_access_.close();
     // What is under way holds its client, and clients these threads: they could outlive the loop and main().
     member_io_->stop();
-    if (proxy_io_) proxy_io_->stop();
+    member_access_.stop_threads();
     webhooks_.stop();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
@@ -205,7 +201,16 @@ class ControlPlane {
                          .random = &random_,
                          .vault = vault_.get()});
     record_->replica().add_observer(addresses_);
-    if (serves_api()) observe_members();
+    if (serves_api()) {
+      member_access_.start({.record = &record_->replica(),
+                            .executor = &loop_,
+                            .kinds = &api_wiring_.kinds(),
+                            .random = &random_,
+                            .open = [this](Value value) { return open_sealed(std::move(value)); },
+                            .user_agent = kUserAgent,
+                            .denied_networks = options_.denied_networks,
+                            .search_cache_bytes = options_.search_cache_bytes});
+    }
     cluster_metrics_ = std::make_unique<ClusterMetrics>(has_role("collector"));
     record_->replica().add_observer(*cluster_metrics_);
     record_->replica().add_observer(decision_metrics_);
@@ -223,23 +228,6 @@ class ControlPlane {
     upkeep_->observe(*record_, *ephemera_, loop_, [this] { return acts_for_control(); });
   }
 
-  /// What requests of users to members are sent through.
-  void observe_members() {
-    proxy_io_ = std::make_shared<IoThreads>(2);
-    tunnels_ = std::make_unique<MemberTunnels>(MemberTunnels::Options{.io = proxy_io_, .executor = &loop_});
-    proxied_members_.configure({.io = proxy_io_,
-                                .open = [this](Value value) { return open_sealed(std::move(value)); },
-                                .user_agent = kUserAgent,
-                                .denied_networks = options_.denied_networks,
-                                .tunnels = tunnels_.get()});
-    record_->replica().add_observer(proxied_members_);
-    search_.configure({.members = &proxied_members_,
-                       .kinds = &api_wiring_.kinds(),
-                       .random = &random_,
-                       .most_bytes = options_.search_cache_bytes});
-    record_->replica().add_observer(search_);
-  }
-
   /// The state that the record was restored with.
   void load(const State& state) {
     interpreter::run_scripts_elsewhere(scripts_.get());
@@ -250,9 +238,7 @@ class ControlPlane {
     webhooks_.load(state);
     admission_policies_.load(state);
     if (aggregation_) aggregation_->load(state);
-    if (!serves_api()) return;
-    proxied_members_.load(state);
-    search_.load(state);
+    member_access_.load(state);
   }
 
   void on_caught_up() {
@@ -495,10 +481,10 @@ class ControlPlane {
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.control_plane = true;
-    api.tunnels = tunnels_.get();
+    api.tunnels = member_access_.tunnels();
     api.addresses = &addresses_;
-    api.members = &proxied_members_;
-    api.search = &search_;
+    api.members = &member_access_.clients();
+    api.search = &member_access_.search();
     SHIPLOG_TRY(api.signer, checkpoint_signer(keys));
     api.roles = [this] { return leaders_->now(); };
     api.process = [this] { return process_figures(); };
@@ -561,9 +547,7 @@ class ControlPlane {
   Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
   std::vector<std::string> new_authorities_;  ///< files that this start has made
-  std::shared_ptr<IoThreads> proxy_io_;
-  MemberClients proxied_members_;
-  api::SearchCache search_;
+  MemberAccess member_access_;
   std::unique_ptr<Vault> vault_;
   ThreadLoop loop_;
   std::unique_ptr<JournalStack> record_, ephemera_;
@@ -571,7 +555,6 @@ class ControlPlane {
   std::unique_ptr<Recorder> recorder_;
   const std::shared_ptr<IoThreads> member_io_ = std::make_shared<IoThreads>(1);
   std::unique_ptr<HttpsMembers> members_;
-  std::unique_ptr<MemberTunnels> tunnels_;  ///< of the process that serves the API
   std::unique_ptr<QuestionResolver> resolver_, estimators_;
   std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<ScriptResolver> scripts_;

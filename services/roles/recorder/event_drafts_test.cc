@@ -367,44 +367,6 @@ TEST_F(EventDrafts, OfACronFederatedHpaEachFailedRunIsToldOnce_5_9_5) {
   EXPECT_EQ(told({StatusUpdated{key, object}}), Lines{});
 }
 
-TEST_F(EventDrafts, OfAFederatedHpaEachRescaleAndEachObstacleIsToldOnce_5_8_7) {
-  const ObjectKey key{"federatedhpas.autoscaling.karmada.io", "default", "web"};
-  history.object(key, R"({"apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "FederatedHPA",
-      "spec": {"minReplicas": 1, "maxReplicas": 9}})");
-  const auto reports = [&](const std::string& status) {
-    Value object = history.state().value_of(key);
-    object.set("status", json(status));
-    Lines lines = told({StatusUpdated{key, object}});
-    history.accept({StatusUpdated{key, object}});
-    return lines;
-  };
-  const std::string scaled = R"({"currentReplicas": 2, "desiredReplicas": 4, "lastScaleTime": "2026-01-02T00:00:00Z",
-      "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"},
-                     {"type": "ScalingActive", "status": "True", "message":
-                      "the HPA was able to successfully calculate a replica count from cpu resource"}]})";
-  EXPECT_EQ(reports(scaled), (Lines{"FederatedHPA/web Normal federatedHPA-controller SuccessfulRescale: New size: 4; "
-                                    "reason: cpu resource above target"}));
-  EXPECT_EQ(reports(scaled + " "), Lines{});
-  const std::string down = R"({"currentReplicas": 4, "desiredReplicas": 3, "lastScaleTime": "2026-01-02T01:00:00Z",
-      "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]})";
-  EXPECT_EQ(reports(down), (Lines{"FederatedHPA/web Normal federatedHPA-controller SuccessfulRescale: New size: 3; "
-                                  "reason: All metrics below target"}));
-  const auto failed = [&](const char* type, const char* reason, const char* message) {
-    return reports(std::string{R"({"conditions": [{"type": ")"} + type + R"(", "status": "False", "reason": ")" +
-                   reason + R"(", "message": ")" + message + R"("}]})");
-  };
-  EXPECT_EQ(failed("AbleToScale", "FailedGetBinding",
-                   "the HPA controller was unable to get the binding by scaleTargetRef: No label of policy found. "),
-            (Lines{"FederatedHPA/web Warning federatedHPA-controller FailedGetBindings: No label of policy found. "}));
-  EXPECT_EQ(
-      failed("ScalingActive", "FailedGetPodsMetric", "the HPA was unable to compute the replica count: gone: x"),
-      (Lines{"FederatedHPA/web Warning federatedHPA-controller FailedGetPodsMetric: gone: x",
-             "FederatedHPA/web Warning federatedHPA-controller FailedComputeMetricsReplicas: invalid metrics, first "
-             "error is: gone: x"}));
-  EXPECT_EQ(failed("ScalingActive", "InvalidSelector", "the HPA target's scale is missing a selector"),
-            (Lines{"FederatedHPA/web Warning federatedHPA-controller SelectorRequired: selector is required"}));
-}
-
 TEST_F(EventDrafts, SyncSucceed_E_6) {
   EXPECT_EQ(told({WorkApplied{kWork, 1, "applied"}}),
             (Lines{"Work/web-1 Normal execution-controller SyncSucceed: Sync work(karmada-es-m1/web-1) to cluster(m1) "
