@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tools/lint.sh [--all | file...]: formatting of all sources; clang-tidy of the given ones, or of all but the tests that the
-# newest 10 commits did not touch: a cold run of CI has no time for those. --all includes them.
+# tools/lint.sh [--within=SECONDS] [--all | file...]: formatting of all sources; clang-tidy of the given ones, or of all but
+# the tests that the newest 10 commits did not touch; --all includes them. What was changed last is checked first, and with
+# --within no check begins later than that: CI on a new machine has no time for all sources.
 # tidy.py skips what has not changed since it was clean.
 . "$(dirname "$0")/environment.sh"
 
@@ -12,6 +13,13 @@ cmake --preset release -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev
 cmake --build build/lint --target shiplog_generated >&2
 say "clang-tidy" # warnings as such are the compiler's, and errors there
 tests='_test\.cc$|^tests/'
+within=()
+case ${1:-} in --within=*) within=("$1") && shift ;; esac
+# The given files, those that were changed last first.
+by_last_change() { # of names on standard input
+  awk 'NR == FNR { wanted[$0]; next } ($0 in wanted) && !seen[$0]++ { print } END { for (name in wanted) if (!seen[name]) print name }' \
+    - <({ git diff --name-only HEAD; git log --pretty= --name-only; })
+}
 files=("$@")
 case ${1:-} in
   --all) mapfile -t files < <(sources | grep '\.cc$') ;;
@@ -19,7 +27,7 @@ case ${1:-} in
     mapfile -t files < <({
       sources | grep '\.cc$' | grep -vE "$tests"
       { git log -10 --pretty= --name-only; git diff --name-only HEAD; } | grep -E "$tests" | grep -xFf <(sources | grep '\.cc$') || true
-    } | sort -u) ;;
+    } | sort -u | by_last_change) ;;
 esac
-tools/tidy.py "$clang_tidy" build/lint "${files[@]}" || die "clang-tidy has found something: see above"
+tools/tidy.py "${within[@]}" "$clang_tidy" build/lint "${files[@]}" || die "clang-tidy has found something: see above"
 say "lint is clean"

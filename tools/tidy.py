@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on the given sources, and skips those that are known to be clean.
 
-    tools/tidy.py CLANG_TIDY BUILD_FOLDER SOURCE...
+    tools/tidy.py [--within=SECONDS] CLANG_TIDY BUILD_FOLDER SOURCE...
+
+Checks them in the order given. --within: no check begins later than that; the summary says how many are left out.
 
 A source is clean until it, a header that it includes, its compile command, its checks or clang-tidy change. A comment that
 takes a line of its own does not count as a change, unless it addresses clang-tidy (NOLINT). Results are kept in
 ~/.cache/shiplog/tidy ($SHIPLOG_TIDY_CACHE); findings are never kept.
 """
+import collections
 import concurrent.futures
 import functools
 import hashlib
@@ -20,6 +23,7 @@ import time
 
 OPTIONS = ["--quiet", "--extra-arg=-Wno-everything", "--warnings-as-errors=*"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+UNCHANGED, CLEAN, FOUND, LEFT = "unchanged", "clean", "with findings", "left out"
 CACHE = pathlib.Path(os.environ.get("SHIPLOG_TIDY_CACHE", pathlib.Path.home() / ".cache/shiplog/tidy"))
 
 
@@ -89,17 +93,21 @@ class Source:
         write(self.manifest, "\n".join(includes))
         return includes
 
-    def check(self, folder):
-        """Whether it is clean, whether clang-tidy had to run, and what it printed."""
+    def check(self, folder, deadline):
+        """One of UNCHANGED, CLEAN, FOUND and LEFT, and what clang-tidy printed."""
         if self.is_clean(self.known_includes()):
-            return True, False, ""
+            return UNCHANGED, ""
+        if time.monotonic() > deadline:
+            return LEFT, ""
         includes = self.find_includes()
         if self.is_clean(includes):
-            return True, False, ""
+            return UNCHANGED, ""
         ran = subprocess.run([self.tidy, "-p", folder, *OPTIONS, self.name], cwd=ROOT, capture_output=True, text=True)
-        if ran.returncode == 0 and includes:
+        if ran.returncode != 0:
+            return FOUND, ran.stdout + ran.stderr
+        if includes:
             write(self.result(includes), "")
-        return ran.returncode == 0, True, ran.stdout + (ran.stderr if ran.returncode != 0 else "")
+        return CLEAN, ran.stdout
 
 
 def write(path, text):
@@ -130,26 +138,27 @@ def commands(folder):
     return found
 
 
-def main(tidy, folder, names):
+def main(within, tidy, folder, names):
     began = time.monotonic()
     version = subprocess.run([tidy, "--version"], capture_output=True, text=True, check=True).stdout
     known = commands(folder)
     unknown = [name for name in names if name not in known]
     if unknown:
         sys.exit("tidy: not compiled by any target: " + " ".join(unknown))
-    failed = ran = 0
+    count = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        waiting = [pool.submit(Source(name, *known[name], tidy, version).check, folder) for name in names]
+        waiting = [pool.submit(Source(name, *known[name], tidy, version).check, folder, began + within) for name in names]
         for done in concurrent.futures.as_completed(waiting):
-            clean, checked, output = done.result()
-            ran += checked
-            if not clean:
-                failed += 1
+            result, output = done.result()
+            count[result] += 1
+            if result == FOUND:
                 print(output, end="", flush=True)
-    print(f"clang-tidy: {len(names)} files, {len(names) - ran} unchanged, {ran} checked, {failed} with findings,"
-          f" {time.monotonic() - began:.0f} s", file=sys.stderr)
-    return 1 if failed else 0
+    print(f"clang-tidy: {len(names)} files, {count[UNCHANGED]} unchanged, {count[CLEAN] + count[FOUND]} checked,"
+          f" {count[FOUND]} with findings, {count[LEFT]} left out for lack of time, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return 1 if count[FOUND] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3], [relative(os.path.abspath(name)) for name in sys.argv[3:]]))
+    words = sys.argv[1:]
+    limit = float(words.pop(0).split("=")[1]) if words[0].startswith("--within=") else float("inf")
+    sys.exit(main(limit, *words[:2], [relative(os.path.abspath(name)) for name in words[2:]]))
