@@ -5,6 +5,7 @@
 #include "events/kinds/kinds.h"
 #include "events/kinds/pattern.h"
 #include "events/kinds/selectable_fields.h"
+#include "events/kinds/stored_definition.h"
 #include "events/kinds/structural_schema.h"
 
 namespace shiplog {
@@ -28,7 +29,7 @@ std::vector<std::string> strings_of(const Value& list) {
 
 class DefinitionReader {
  public:
-  explicit DefinitionReader(const Value& crd) : crd_{crd}, spec_{crd["spec"]} {}
+  DefinitionReader(const Value& crd, DefinitionBudget* budget) : crd_{crd}, spec_{crd["spec"]}, budget_{budget} {}
 
   std::vector<FieldCause> causes;
 
@@ -154,7 +155,7 @@ class DefinitionReader {
     if (schema.is_null()) {
       add(path + ".schema.openAPIV3Schema", kRequired, "Required value: schemas are required");
     } else {
-      kind.schema = read_structural_schema(schema, path + ".schema.openAPIV3Schema", causes);
+      kind.schema = read_structural_schema(schema, path + ".schema.openAPIV3Schema", budget_, causes);
     }
     if (causes.size() == before) {
       kind.selectable_fields =
@@ -225,13 +226,12 @@ class DefinitionReader {
 
   const Value& crd_;
   const Value& spec_;
+  DefinitionBudget* budget_;
   Kind common_;
 };
 
-}  // namespace
-
-Result<std::vector<Kind>> kinds_of(const Value& crd) {
-  DefinitionReader reader{crd};
+Result<std::vector<Kind>> read_definition(const Value& crd, DefinitionBudget* budget) {
+  DefinitionReader reader{crd, budget};
   std::vector<Kind> kinds = reader.read();
   if (reader.causes.empty()) return kinds;
   // A single error is shown as it is, several in brackets, as Kubernetes joins them.
@@ -243,5 +243,14 @@ Result<std::vector<Kind>> kinds_of(const Value& crd) {
       "CustomResourceDefinition.apiextensions.k8s.io \"" + crd["metadata"]["name"].str() + "\" is invalid: " + all,
       std::move(reader.causes)};
 }
+
+}  // namespace
+
+Result<std::vector<Kind>> kinds_of(const Value& crd) {
+  DefinitionBudget budget;
+  return read_definition(crd, &budget);
+}
+
+Result<std::vector<Kind>> kinds_of_stored(const Value& crd) { return read_definition(crd, nullptr); }
 
 }  // namespace shiplog

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
+
 #include "events/base/value.h"
 #include "events/kinds/schema.h"
 
@@ -8,5 +12,19 @@ namespace shiplog {
 /// prune(), then with_defaults(). Nearly every object that is read is left as it is by both, for which this needs one
 /// walk and no copy.
 Value pruned_and_defaulted(const Schema& schema, Value value);
+
+/// Most bytes of defaults, as JSON, that are filled into one object: as many as etcd's largest request has. Defaults
+/// within defaults multiply: without a bound, a definition of some KB would make objects of some GB.
+constexpr size_t kMostDefaultBytes = 3U << 19U;
+
+struct DefaultedValue {
+  Value value;
+  std::optional<std::string>
+      left_out;  ///< path of the first field whose default is not filled in, as they are too many
+};
+
+/// with_defaults(), which fills in kMostDefaultBytes and ignores what is left out. `left`: how many bytes may be filled
+/// in; those that were are subtracted.
+DefaultedValue fill_in_defaults(const Schema& schema, Value value, size_t& left);
 
 }  // namespace shiplog

@@ -110,14 +110,51 @@ bool is_missing(const Schema& field, const Value& value) {
   return value.is_null() && !field.nullable && field.type != Schema::Type::kAny;
 }
 
-Changed defaulted(const Schema& schema, const Value& value);
+/// Nearly the bytes of its JSON.
+size_t json_bytes(const Value& value) {
+  constexpr size_t kLiteral = 5, kBrackets = 2, kComma = 1, kQuotesAndColon = 3;
+  if (value.is_string()) return value.as_string().size() + kBrackets;
+  if (!value.is_array() && !value.is_object()) return kLiteral;
+  size_t bytes = kBrackets;
+  for (const Value& item : value.items()) bytes += json_bytes(item) + kComma;
+  for (const auto& member : value.members()) {
+    bytes += member.key().size() + kQuotesAndColon + json_bytes(member.value) + kComma;
+  }
+  return bytes;
+}
 
-Changed defaulted_object(const Schema& schema, const Value& value) {
+/// Takes from what may still be filled in.
+class DefaultAllowance {
+ public:
+  explicit DefaultAllowance(size_t& left) : left_{left} {}
+  /// Whether the default may be filled in there; once one may not, no other may.
+  bool take(std::string_view name, const Value& fallback, const FieldPath& place) {
+    if (left_out_) return false;
+    const size_t bytes = name.size() + json_bytes(fallback);
+    if (bytes > left_) {
+      left_out_ = FieldPath{place, name}.text();
+      return false;
+    }
+    left_ -= bytes;
+    return true;
+  }
+  const std::optional<std::string>& left_out() const { return left_out_; }
+
+ private:
+  size_t& left_;
+  std::optional<std::string> left_out_;
+};
+
+Changed defaulted(const Schema& schema, const Value& value, const FieldPath& place, DefaultAllowance& allowance);
+
+Changed defaulted_object(const Schema& schema, const Value& value, const FieldPath& place,
+                         DefaultAllowance& allowance) {
   Changed result;
   for (const auto& [name, property] : schema.properties) {
     if (!property->fallback) continue;
     const Value* given = value.find(name);
     if (given != nullptr && (!given->is_null() || property->nullable)) continue;
+    if (!allowance.take(name, *property->fallback, place)) break;
     if (!result) result = value;
     result->set(name, *property->fallback);
   }
@@ -127,7 +164,9 @@ Changed defaulted_object(const Schema& schema, const Value& value) {
     const auto known = schema.properties.find(member.key());
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
     const bool no_value = known != schema.properties.end() && is_missing(*below, member.value);
-    Changed inner = below == nullptr || no_value ? Changed{} : defaulted(*below, member.value);
+    Changed inner = below == nullptr || no_value
+                        ? Changed{}
+                        : defaulted(*below, member.value, FieldPath{place, member.key()}, allowance);
     if (no_value) {
       below_it.drop();
     } else if (inner) {
@@ -140,10 +179,12 @@ Changed defaulted_object(const Schema& schema, const Value& value) {
   return result;
 }
 
-Changed defaulted(const Schema& schema, const Value& value) {
-  if (value.is_object()) return defaulted_object(schema, value);
+Changed defaulted(const Schema& schema, const Value& value, const FieldPath& place, DefaultAllowance& allowance) {
+  if (value.is_object()) return defaulted_object(schema, value, place, allowance);
   if (!value.is_array() || schema.items == nullptr) return {};
-  return walk_items(value, [&](const Value& item, size_t) { return defaulted(*schema.items, item); });
+  return walk_items(value, [&](const Value& item, size_t i) {
+    return defaulted(*schema.items, item, FieldPath{place, i}, allowance);
+  });
 }
 
 /// pruned() and defaulted() return nothing. `prunes`: false where only defaulted() walks.
@@ -291,9 +332,15 @@ Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped
   return changed ? *std::move(changed) : value;
 }
 
+DefaultedValue fill_in_defaults(const Schema& schema, Value value, size_t& left) {
+  DefaultAllowance allowance{left};
+  Changed changed = defaulted(schema, value, FieldPath{}, allowance);
+  return {changed ? *std::move(changed) : std::move(value), allowance.left_out()};
+}
+
 Value with_defaults(const Schema& schema, Value value) {
-  Changed changed = defaulted(schema, value);
-  return changed ? *std::move(changed) : value;
+  size_t left = kMostDefaultBytes;
+  return fill_in_defaults(schema, std::move(value), left).value;
 }
 
 Value pruned_and_defaulted(const Schema& schema, Value value) {

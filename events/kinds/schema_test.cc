@@ -274,6 +274,10 @@ TEST(StructuralSchema, RefusesSchemasThatAreNotStructural) {
       {"{type: object, properties: {a: {type: string, pattern: '('}}}", "s.properties[a].pattern"},
       {"{type: object, properties: {a: {type: integer, default: x}}}", "s.properties[a].default"},
       {"{type: object, properties: {a: {type: object, default: {b: 1}}}}", "s.properties[a].default"},
+      // As it is written, without the default of its field.
+      {"{type: object, properties: {a: {type: object, default: {}, required: [b], properties: {b: {type: string, "
+       "default: x}}}}}",
+       "s.properties[a].default.b"},
       {"{type: object, anyOf: [{properties: {a: {x-kubernetes-validations: [{rule: 'true'}]}}}]}",
        "s.anyOf[0].properties[a].x-kubernetes-validations"},
       {"{type: object, x-kubernetes-validations: [{rule: ' '}]}", "s.x-kubernetes-validations[0].rule"},
@@ -296,6 +300,65 @@ TEST(StructuralSchema, RefusesSchemasThatAreNotStructural) {
     for (const FieldCause& cause : causes) fields.push_back(cause.field);
     EXPECT_TRUE(std::find(fields.begin(), fields.end(), field) != fields.end()) << document;
   }
+}
+
+/// A schema of lists in lists, each with a default of 100 objects.
+Value multiplying_defaults(int depth) {
+  Value items = Value::object({{"type", "object"}});
+  if (depth > 0) items.set("properties", Value::object({{"x", multiplying_defaults(depth - 1)}}));
+  Value list = Value::object({{"type", "array"}, {"items", std::move(items)}});
+  list.set("default", Value::array(Value::Array(100, Value::object())));
+  return list;
+}
+
+TEST(StructuralSchema, DefaultsMayMultiplyUpToABound) {
+  const auto causes_of = [](int depth, DefinitionBudget* budget) {
+    std::vector<FieldCause> causes;
+    const Value document =
+        Value::object({{"type", "object"}, {"properties", Value::object({{"x", multiplying_defaults(depth)}})}});
+    read_structural_schema(document, "s", budget, causes);
+    return causes;
+  };
+  DefinitionBudget budget;
+  EXPECT_TRUE(causes_of(1, &budget).empty()) << "10,000 objects";
+  const auto causes = causes_of(3, &budget);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].field, "s.properties[x].items.properties[x].default") << "1,000,000 objects";
+  EXPECT_EQ(causes[0].reason, "FieldValueForbidden");
+  EXPECT_TRUE(causes_of(3, nullptr).empty()) << "it was admitted";
+}
+
+TEST(StructuralSchema, PatternsMayBeLargeUpToABound) {
+  Value document = Value::object({{"type", "object"}});
+  for (int i = 0; i < 100; ++i) {
+    Value property = Value::object({{"type", "string"}});
+    property.set("pattern", "\\PL{1,20}" + std::to_string(i));
+    document.edit("properties").set("p" + std::to_string(i), property);
+    document.edit("properties")
+        .set("same" + std::to_string(i), Value::object({{"type", "string"}, {"pattern", "^a+$"}}));
+  }
+  std::vector<FieldCause> causes;
+  DefinitionBudget budget;
+  read_structural_schema(document, "s", &budget, causes);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_TRUE(causes[0].field.ends_with("].pattern")) << causes[0].field;
+  EXPECT_EQ(causes[0].reason, "FieldValueForbidden");
+  causes.clear();
+  read_structural_schema(document, "s", nullptr, causes);
+  EXPECT_TRUE(causes.empty()) << "it was admitted";
+}
+
+TEST(SchemaDefaults, AreFilledInUpToABound) {
+  std::vector<FieldCause> causes;
+  const auto schema = read_structural_schema(
+      Value::object({{"type", "object"}, {"properties", Value::object({{"x", multiplying_defaults(4)}})}}), "s",
+      nullptr, causes);
+  size_t left = kMostDefaultBytes;
+  const DefaultedValue filled = fill_in_defaults(*schema, Value::object(), left);
+  ASSERT_TRUE(filled.left_out);
+  EXPECT_TRUE(filled.left_out->starts_with("x[0].x[")) << *filled.left_out;
+  EXPECT_LT(to_json(filled.value).size(), 2 * kMostDefaultBytes);
+  EXPECT_EQ(with_defaults(*schema, Value::object()), filled.value) << "as it is read";
 }
 
 TEST(SchemaPrunedAndDefaulted, IsPruneAndThenDefaults) {  // CRD-7

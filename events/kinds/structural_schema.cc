@@ -31,7 +31,8 @@ std::string_view trimmed(std::string_view text) {
 
 class StructuralSchemaReader {
  public:
-  explicit StructuralSchemaReader(std::vector<FieldCause>& causes) : causes_{causes} {}
+  StructuralSchemaReader(DefinitionBudget* budget, std::vector<FieldCause>& causes)
+      : budget_{budget}, causes_{causes} {}
 
   // Part of the document. Errors are prefixed with its path afterwards, so that no path is built for valid documents.
   std::shared_ptr<Schema> read_at(const Value& document, const std::string& place, Part part) {
@@ -168,11 +169,21 @@ class StructuralSchemaReader {
     count("minProperties", schema.min_properties);
     count("maxProperties", schema.max_properties);
     schema.pattern = document["pattern"].str();
+    if (budget_ != nullptr && !schema.pattern.empty()) check_pattern(schema.pattern);
+  }
+
+  void check_pattern(const std::string& pattern) {
+    if (budget_->pattern_bytes == 0 || !budget_->patterns.insert(pattern).second) return;
     std::string why;
-    if (!schema.pattern.empty() && !is_pattern(schema.pattern, &why)) {
-      add(".pattern", kInvalid,
-          "Invalid value: \"" + schema.pattern + "\": must be a valid regular expression: " + why);
+    const auto bytes = pattern_bytes(pattern, &why);
+    if (!bytes)
+      add(".pattern", kInvalid, "Invalid value: \"" + pattern + "\": must be a valid regular expression: " + why);
+    // One that is too large may have taken as much time as the largest one that is not.
+    const size_t needed = bytes.value_or(kMostPatternBytes);
+    if (needed > budget_->pattern_bytes) {
+      add(".pattern", kForbidden, "Forbidden: the patterns of the definition up to this one are too large together");
     }
+    budget_->pattern_bytes -= std::min(needed, budget_->pattern_bytes);
   }
 
   void read_junctors(const Value& document, Schema& schema) {
@@ -279,15 +290,28 @@ class StructuralSchemaReader {
   void read_fallback(const Value& document, Schema& schema) {
     const Value* fallback = document.find("default");
     if (fallback == nullptr) return;
+    schema.fallback = *fallback;
+    if (budget_ == nullptr) return;
     std::vector<std::string> unknown;
     prune(schema, *fallback, &unknown);
     for (const std::string& field : unknown) {
       add(".default", kInvalid, "Invalid value: it has the field " + field + ", which the schema does not know");
     }
-    for (const FieldCause& cause : validate(schema, with_defaults(schema, *fallback))) {
+    // As it is written, as upstream does, not with the defaults of its fields, which multiply.
+    for (const FieldCause& cause : validate(schema, *fallback)) {
       add(".default" + (cause.field.empty() ? "" : "." + cause.field), kInvalid, cause.message);
     }
-    schema.fallback = *fallback;
+    check_size(schema, *fallback);
+  }
+
+  void check_size(const Schema& schema, const Value& fallback) {
+    if (budget_->default_bytes == 0) return;
+    const DefaultedValue filled = fill_in_defaults(schema, fallback, budget_->default_bytes);
+    if (!filled.left_out) return;
+    budget_->default_bytes = 0;
+    add(".default", kForbidden,
+        "Forbidden: the defaults of the definition up to this one, with the defaults of their fields, have more than " +
+            std::to_string(kMostDefaultBytes) + " bytes");
   }
 
   // metadata is defined everywhere, regardless of the document; only the name may be restricted further.
@@ -311,14 +335,15 @@ class StructuralSchemaReader {
     schema.properties.insert_or_assign("metadata", metadata);
   }
 
+  DefinitionBudget* budget_;
   std::vector<FieldCause>& causes_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Schema> read_structural_schema(const Value& document, const std::string& path,
-                                                     std::vector<FieldCause>& causes) {
-  return StructuralSchemaReader{causes}.read_at(document, path, Part::kRoot);
+                                                     DefinitionBudget* budget, std::vector<FieldCause>& causes) {
+  return StructuralSchemaReader{budget, causes}.read_at(document, path, Part::kRoot);
 }
 
 }  // namespace shiplog
