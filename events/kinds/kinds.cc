@@ -8,6 +8,7 @@
 #include "events/base/check.h"
 #include "events/base/json.h"
 #include "events/kinds/builtin_kinds.h"
+#include "events/kinds/stored_definition.h"
 #include "schemas/kinds/embedded.h"
 
 namespace shiplog {
@@ -47,6 +48,8 @@ auto kind_name(const Kind& kind) {
   return std::tuple<std::string_view, std::string_view, std::string_view>{kind.group, kind.version, kind.kind};
 }
 
+bool precedes_by_kind(const Kind* a, const Kind* b) { return kind_name(*a) < kind_name(*b); }
+
 }  // namespace
 
 int compare_versions(std::string_view a, std::string_view b) {
@@ -60,8 +63,7 @@ Kinds::Kinds(std::vector<KindPtr> kinds) : all_{std::move(kinds)} {
   std::sort(all_.begin(), all_.end(), precedes);
   by_kind_.reserve(all_.size());
   for (const KindPtr& kind : all_) by_kind_.push_back(kind.get());
-  std::sort(by_kind_.begin(), by_kind_.end(),
-            [](const Kind* a, const Kind* b) { return kind_name(*a) < kind_name(*b); });
+  std::sort(by_kind_.begin(), by_kind_.end(), precedes_by_kind);
 }
 
 const Kinds& Kinds::compiled() {
@@ -115,7 +117,7 @@ const Kind* Kinds::find_type(std::string_view type) const {
 }
 
 Result<Kinds> Kinds::with(const Value& crd) const {
-  SHIPLOG_TRY(std::vector<Kind> described, kinds_of(crd));
+  SHIPLOG_TRY(std::vector<Kind> described, kinds_of_stored(crd));
   const std::string type = described.front().type();
   const Kind* present = find_type(type);
   if (present != nullptr && present->builtin) {
@@ -124,17 +126,28 @@ Result<Kinds> Kinds::with(const Value& crd) const {
                  "CustomResourceDefinition " + type + ": metadata.name: " + message,
                  {{"metadata.name", "FieldValueInvalid", message}}};
   }
-  std::vector<KindPtr> kinds = without(type).all_;
-  for (Kind& kind : described) kinds.push_back(std::make_shared<const Kind>(std::move(kind)));
-  return Kinds{std::move(kinds)};
+  // In their places: sorting all of them for each definition would take seconds at a start with a thousand of them.
+  Kinds kinds = without(type);
+  for (Kind& kind : described) {
+    const auto made = std::make_shared<const Kind>(std::move(kind));
+    kinds.all_.insert(std::upper_bound(kinds.all_.begin(), kinds.all_.end(), made, precedes), made);
+    kinds.by_kind_.insert(std::upper_bound(kinds.by_kind_.begin(), kinds.by_kind_.end(), made.get(), precedes_by_kind),
+                          made.get());
+  }
+  return kinds;
 }
 
 Kinds Kinds::without(std::string_view crd_name) const {
-  std::vector<KindPtr> kinds;
-  for (const KindPtr& kind : all_) {
-    if (kind->builtin || kind->type() != crd_name) kinds.push_back(kind);
-  }
-  return Kinds{std::move(kinds)};
+  const size_t dot = crd_name.find('.');
+  const std::string_view plural = crd_name.substr(0, dot);
+  const std::string_view group = dot == std::string_view::npos ? "" : crd_name.substr(dot + 1);
+  const auto is_defined = [&](const Kind& kind) {
+    return !kind.builtin && kind.plural == plural && kind.group == group;
+  };
+  Kinds kinds = *this;
+  std::erase_if(kinds.by_kind_, [&](const Kind* kind) { return is_defined(*kind); });
+  std::erase_if(kinds.all_, [&](const KindPtr& kind) { return is_defined(*kind); });
+  return kinds;
 }
 
 }  // namespace shiplog

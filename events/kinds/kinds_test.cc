@@ -1,5 +1,7 @@
 #include "events/kinds/kinds.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/literals.h"
@@ -127,6 +129,27 @@ TEST(Kinds, ReplaceAndRemoveACustomResourceDefinition) {
   const Kinds third = second.value().without("shirts.stable.example.com");
   EXPECT_EQ(third.all().size(), Kinds::compiled().all().size());
   EXPECT_NE(third.without("deployments.apps").find_type("deployments.apps"), nullptr) << "built in, not defined";
+}
+
+TEST(Kinds, DefinitionsAreFoundWhateverTheirOrder) {
+  Kinds kinds = Kinds::compiled();
+  for (const char* group : {"m.example.com", "z.example.com", "a.example.com"}) {
+    kinds = kinds
+                .with(shirts_with([&](Value& crd) {
+                  crd.edit("metadata").set("name", std::string{"shirts."} + group);
+                  crd.edit("spec").set("group", group);
+                }))
+                .value();
+  }
+  const Kinds fewer = kinds.without("shirts.m.example.com");
+  EXPECT_EQ(fewer.find("m.example.com", "v1", "shirts"), nullptr);
+  EXPECT_EQ(fewer.find_kind("m.example.com/v1", "Shirt"), nullptr);
+  for (const std::string group : {"a.example.com", "z.example.com"}) {
+    EXPECT_NE(fewer.find(group, "v1", "shirts"), nullptr);
+    EXPECT_EQ(fewer.find_kind(group + "/v1", "Shirt"), fewer.find(group, "v1", "shirts"));
+  }
+  const auto groups = [](const std::shared_ptr<const Kind>& kind) { return kind->group; };
+  EXPECT_TRUE(std::ranges::is_sorted(kinds.all(), {}, groups));
 }
 
 TEST(Kinds, BuiltInKindsCannotBeRedefined) {
