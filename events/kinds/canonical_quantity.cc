@@ -154,6 +154,10 @@ std::optional<Value> canonical_quantity(const Value& value) {
   return Value{*std::move(canonical)};
 }
 
+Result<Quantity> quantity_in(const Value& value) {
+  return value.is_string() ? parse_quantity(value.as_string()) : parse_quantity(to_json(value));
+}
+
 Value with_canonical_quantities(const Schema& schema, Value value) {
   auto changed = rewritten(schema, value);
   return changed ? *std::move(changed) : value;

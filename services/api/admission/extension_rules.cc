@@ -3,7 +3,7 @@
 
 #include "events/base/base64.h"
 #include "events/base/names.h"
-#include "events/base/quantity.h"
+#include "events/kinds/canonical_quantity.h"
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
 #include "services/cron/cron_schedule.h"
@@ -28,6 +28,26 @@ void check_target(const Value& target, const std::string& field, Causes& causes)
 
 // --- FederatedHPA and HorizontalPodAutoscaler
 
+/// More of a FederatedHPA are not measured: each is computed for each pod.
+constexpr size_t kMostMetrics = 16;
+
+/// A number becomes text, as upstream, where a webhook writes the typed object anew.
+void write_quantities(Value& owner, std::initializer_list<const char*> fields) {
+  for (const char* field : fields) {
+    if (auto canonical = canonical_quantity(owner[field])) owner.set(field, *std::move(canonical));
+  }
+}
+
+/// The values of `metrics` that a metric should have.
+void write_target_quantities(Value& metrics) {
+  for (Value& metric : metrics.edit_items()) {
+    for (const char* source : {"resource", "containerResource", "pods", "object", "external"}) {
+      if (!metric[source]["target"].is_object()) continue;
+      write_quantities(metric.edit(source).edit("target"), {"value", "averageValue"});
+    }
+  }
+}
+
 void fill_autoscaler(Value& object, const Write&) {
   if (!object["spec"].is_object()) return;
   Value& spec = object.edit("spec");
@@ -37,6 +57,7 @@ void fill_autoscaler(Value& object, const Write&) {
     const Value resource = Value::object({{"name", "cpu"}, {"target", target}});
     spec.set("metrics", Value::array({Value::object({{"type", "Resource"}, {"resource", resource}})}));
   }
+  write_target_quantities(spec.edit("metrics"));
   if (!spec["behavior"].is_object()) return;
   const auto policy = [](const char* type, int value) {
     return Value::object({{"type", type}, {"value", value}, {"periodSeconds", 15}});
@@ -46,6 +67,7 @@ void fill_autoscaler(Value& object, const Write&) {
     const bool up = std::string_view{direction} == "scaleUp";
     Value& rules = behavior.edit(direction);
     if (!rules.is_object()) rules = Value::object();
+    write_quantities(rules, {"tolerance"});
     if (rules["selectPolicy"].is_null()) rules.set("selectPolicy", "Max");
     if (up && rules["stabilizationWindowSeconds"].is_null()) rules.set("stabilizationWindowSeconds", 0);
     if (!rules["policies"].is_null()) continue;
@@ -92,7 +114,7 @@ void check_metric_target(const Value& target, const std::string& field, Causes& 
   }
   for (const char* amount : {"value", "averageValue"}) {
     if (target[amount].is_null()) continue;
-    const auto quantity = parse_quantity(target[amount].str());
+    const auto quantity = quantity_in(target[amount]);
     if (quantity && (quantity.value().negative() || quantity.value().is_zero())) {
       causes.invalid(field + "." + amount, target[amount], "must be positive");
     }
@@ -125,6 +147,9 @@ void check_metrics(const Value& metrics, bool external, Causes& causes) {
                                                                           {"Resource", "resource"},
                                                                           {"ContainerResource", "containerResource"},
                                                                           {"External", "external"}};
+  if (!external && metrics.size() > kMostMetrics) {
+    return causes.too_many("spec.metrics", metrics.size(), kMostMetrics);
+  }
   for (size_t i = 0; i < metrics.size(); ++i) {
     const std::string field = at("spec.metrics", i);
     const std::string_view type = metrics[i]["type"].as_string();

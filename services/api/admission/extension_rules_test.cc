@@ -22,6 +22,47 @@ TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // KIND-11
             "spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
 }
 
+TEST(ExtensionAdmission, WholeNumbersInAutoscalersAreQuantities) {  // KIND-11
+  for (const char* type : {"federatedhpas.autoscaling.karmada.io", "horizontalpodautoscalers.autoscaling"}) {
+    const auto with = [&](const std::string& target, const std::string& tolerance) {
+      return create(type, named("a", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
+          "maxReplicas":3,"behavior":{"scaleUp":{"tolerance":)" +
+                                         tolerance + R"(}},"metrics":[
+          {"type":"Pods","pods":{"metric":{"name":"queue"},"target":)" +
+                                         target + R"(}},
+          {"type":"Object","object":{"describedObject":{"apiVersion":"v1","kind":"Service","name":"web"},
+             "metric":{"name":"hits"},"target":{"type":"Value","value":2000}}}]})"));
+    };
+    const auto made = with(R"({"type":"AverageValue","averageValue":30})", "0");
+    ASSERT_TRUE(made.has_value()) << message_of(made);
+    const Value& spec = made.value()["spec"];
+    EXPECT_EQ(spec["metrics"][0]["pods"]["target"]["averageValue"], Value{"30"}) << type;
+    EXPECT_EQ(spec["metrics"][1]["object"]["target"]["value"], Value{"2k"}) << type;
+    EXPECT_EQ(spec["behavior"]["scaleUp"]["tolerance"], Value{"0"}) << type;
+    for (const char* amount : {"0", "-5", R"("0")"}) {
+      EXPECT_EQ(fields_of(with(R"({"type":"AverageValue","averageValue":)" + std::string{amount} + "}", "\"100m\"")),
+                "spec.metrics[0].pods.target.averageValue")
+          << type << " " << amount;
+    }
+  }
+}
+
+TEST(ExtensionAdmission, FederatedHpasHaveFewMetrics) {  // KIND-11
+  const auto with = [](const char* type, int count) {
+    std::string metrics;
+    for (int i = 0; i < count; ++i) {
+      metrics += std::string{i == 0 ? "" : ","} + R"({"type":"Resource","resource":{"name":"cpu",
+          "target":{"type":"Utilization","averageUtilization":80}}})";
+    }
+    return fields_of(create(type, named("a", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
+        "name":"web"},"maxReplicas":3,"metrics":[)" +
+                                                 metrics + "]}")));
+  };
+  EXPECT_EQ(with("federatedhpas.autoscaling.karmada.io", 16), "no error");
+  EXPECT_EQ(with("federatedhpas.autoscaling.karmada.io", 17), "spec.metrics") << "each costs time for each pod";
+  EXPECT_EQ(with("horizontalpodautoscalers.autoscaling", 17), "no error");
+}
+
 TEST(ExtensionAdmission, CronAutoscalers) {  // KIND-12
   const char* type = "cronfederatedhpas.autoscaling.karmada.io";
   EXPECT_EQ(fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
