@@ -96,47 +96,37 @@ Result<std::shared_ptr<HttpClient>> MemberClients::make_own(const std::string& c
   return std::shared_ptr<HttpClient>{std::move(made).value()};
 }
 
-Result<std::shared_ptr<HttpClient>> MemberClients::own_client(const std::string& cluster) {
-  Member member;
-  {
-    const std::lock_guard lock{mutex_};
-    const auto found = members_.find(cluster);
-    if (found == members_.end()) {
-      return Error{ErrorCode::kNotFound, "clusters.cluster.karmada.io \"" + cluster + "\" not found"};
-    }
-    member = found->second;
-  }
-  if (member.own != nullptr) return std::move(member.own);
-  SHIPLOG_TRY(auto client, make_own(cluster, member));
+Result<MemberClients::Member> MemberClients::member(const std::string& cluster) const {
   const std::lock_guard lock{mutex_};
   const auto found = members_.find(cluster);
-  if (found != members_.end() && found->second.version == member.version) {
-    if (found->second.own == nullptr) found->second.own = client;
-    client = found->second.own;
-  }
-  return client;
+  if (found != members_.end()) return found->second;
+  return Error{ErrorCode::kNotFound, "clusters.cluster.karmada.io \"" + cluster + "\" not found"};
+}
+
+std::shared_ptr<HttpClient> MemberClients::keep(const std::string& cluster, uint64_t version,
+                                                std::shared_ptr<HttpClient> Member::*which,
+                                                std::shared_ptr<HttpClient> made) {
+  const std::lock_guard lock{mutex_};
+  const auto found = members_.find(cluster);
+  if (found == members_.end() || found->second.version != version) return made;
+  auto& kept = found->second.*which;
+  if (kept == nullptr) kept = std::move(made);
+  return kept;
+}
+
+Result<std::shared_ptr<HttpClient>> MemberClients::own_client(const std::string& cluster) {
+  SHIPLOG_TRY(Member known, member(cluster));
+  if (known.own != nullptr) return std::move(known.own);
+  SHIPLOG_TRY(auto client, make_own(cluster, known));
+  return keep(cluster, known.version, &Member::own, std::move(client));
 }
 
 Result<MemberClients::Borrowed> MemberClients::borrow(const std::string& cluster, Use use) {
-  Member member;
-  {
-    const std::lock_guard lock{mutex_};
-    const auto found = members_.find(cluster);
-    if (found == members_.end()) {
-      return Error{ErrorCode::kNotFound, "clusters.cluster.karmada.io \"" + cluster + "\" not found"};
-    }
-    member = found->second;
-  }
-  SHIPLOG_TRY(auto taken, place(cluster, member.counts, use));
-  if (member.client != nullptr) return Borrowed{std::move(member.client), std::move(taken)};
-  SHIPLOG_TRY(auto client, make(cluster, member));
-  const std::lock_guard lock{mutex_};
-  const auto found = members_.find(cluster);
-  if (found != members_.end() && found->second.version == member.version) {
-    if (found->second.client == nullptr) found->second.client = client;
-    client = found->second.client;
-  }
-  return Borrowed{std::move(client), std::move(taken)};
+  SHIPLOG_TRY(Member known, member(cluster));
+  SHIPLOG_TRY(auto taken, place(cluster, known.counts, use));
+  if (known.client != nullptr) return Borrowed{std::move(known.client), std::move(taken)};
+  SHIPLOG_TRY(auto client, make(cluster, known));
+  return Borrowed{keep(cluster, known.version, &Member::client, std::move(client)), std::move(taken)};
 }
 
 Result<std::shared_ptr<void>> MemberClients::place(const std::string& cluster, const std::shared_ptr<Counts>& counts,
@@ -173,28 +163,73 @@ std::vector<std::string> MemberClients::names() const {
   return names;
 }
 
-void MemberClients::put(const State& state, const std::string& cluster, const Value& spec) {
-  const std::lock_guard lock{mutex_};
-  Member& member = members_[cluster];
-  if (member.version > 0 && member.spec == spec) return;  // its status changes all the time
-  member.spec = spec;
-  member.secret = value_of(state, secret_key(spec["secretRef"]));
-  member.impersonator = value_of(state, secret_key(spec["impersonatorSecretRef"]));
+void MemberClients::set_listener(std::function<void(const std::string&)> listener) {
+  const std::lock_guard lock{listener_mutex_};
+  listener_ = std::move(listener);
+}
+
+void MemberClients::notify(const std::string& cluster) {
+  const std::lock_guard lock{listener_mutex_};
+  if (listener_) listener_(cluster);
+}
+
+/// Under the lock.
+void MemberClients::drop_clients(Member& member) {
   member.client = member.own = nullptr;
-  ++member.version;
+  member.version = ++last_version_;
+}
+
+/// Under the lock.
+void MemberClients::forget_secrets(const std::string& cluster, const Member& member) {
+  for (const char* reference : {"secretRef", "impersonatorSecretRef"}) {
+    const auto named = clusters_of_.find(secret_key(member.spec[reference]));
+    if (named == clusters_of_.end()) continue;
+    named->second.erase(cluster);
+    if (named->second.empty()) clusters_of_.erase(named);
+  }
+}
+
+void MemberClients::put(const State& state, const std::string& cluster, const Value& spec) {
+  {
+    const std::lock_guard lock{mutex_};
+    Member& member = members_[cluster];
+    if (member.version > 0 && member.spec == spec) return;  // its status changes all the time
+    forget_secrets(cluster, member);
+    const ObjectKey secret = secret_key(spec["secretRef"]);
+    const ObjectKey impersonator = secret_key(spec["impersonatorSecretRef"]);
+    clusters_of_[secret].insert(cluster);
+    clusters_of_[impersonator].insert(cluster);
+    member.spec = spec;
+    member.secret = value_of(state, secret);
+    member.impersonator = value_of(state, impersonator);
+    drop_clients(member);
+  }
+  notify(cluster);
 }
 
 void MemberClients::put_secret(const ObjectKey& key, const Value& secret) {
-  const std::lock_guard lock{mutex_};
-  for (auto& [name, member] : members_) {
-    const bool of_cluster = secret_key(member.spec["secretRef"]) == key;
-    const bool of_impersonator = secret_key(member.spec["impersonatorSecretRef"]) == key;
-    if (!of_cluster && !of_impersonator) continue;
-    if (of_cluster) member.secret = secret;
-    if (of_impersonator) member.impersonator = secret;
-    member.client = member.own = nullptr;
-    ++member.version;
+  std::set<std::string> clusters;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto named = clusters_of_.find(key);
+    if (named == clusters_of_.end()) return;
+    clusters = named->second;
+    for (const std::string& cluster : clusters) {
+      Member& member = members_[cluster];
+      if (secret_key(member.spec["secretRef"]) == key) member.secret = secret;
+      if (secret_key(member.spec["impersonatorSecretRef"]) == key) member.impersonator = secret;
+      drop_clients(member);
+    }
   }
+  for (const std::string& cluster : clusters) notify(cluster);
+}
+
+void MemberClients::remove(const std::string& cluster) {
+  const std::lock_guard lock{mutex_};
+  const auto known = members_.find(cluster);
+  if (known == members_.end()) return;
+  forget_secrets(cluster, known->second);
+  members_.erase(known);
 }
 
 void MemberClients::clear() {
@@ -204,6 +239,7 @@ void MemberClients::clear() {
     if (member.own != nullptr) member.own->close();
   }
   members_.clear();
+  clusters_of_.clear();
   options_.io.reset();
 }
 
@@ -218,8 +254,7 @@ void MemberClients::on_folded(const State& state, const DecodedRecord& /*record*
     if (change.object.type == type::kSecret) {
       put_secret(change.object, change.after);
     } else if (change.object.type == type::kCluster && change.removed()) {
-      const std::lock_guard lock{mutex_};
-      members_.erase(change.object.name.str());
+      remove(change.object.name.str());
     } else if (change.object.type == type::kCluster) {
       put(state, change.object.name.str(), change.after["spec"]);
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,10 @@ class MemberClients final : public Observer {
   /// Of all clusters, sorted.
   std::vector<std::string> names() const;
 
+  /// Called on the executor when another client of the cluster is made from here on: its address or credentials have
+  /// changed. Must not block. When this returns, the one before is called no more.
+  void set_listener(std::function<void(const std::string& cluster)> listener);
+
   /// Drops all clients: what is under way in them ends.
   void clear();
   /// Takes in what a restored state holds.
@@ -84,6 +89,14 @@ class MemberClients final : public Observer {
 
   void put(const State& state, const std::string& cluster, const Value& spec);
   void put_secret(const ObjectKey& key, const Value& secret);
+  void remove(const std::string& cluster);
+  void forget_secrets(const std::string& cluster, const Member& member);
+  void drop_clients(Member& member);
+  void notify(const std::string& cluster);
+  Result<Member> member(const std::string& cluster) const;
+  /// Keeps a client of that version, unless another thread was faster. Returns the one to use.
+  std::shared_ptr<HttpClient> keep(const std::string& cluster, uint64_t version,
+                                   std::shared_ptr<HttpClient> Member::*which, std::shared_ptr<HttpClient> made);
   Result<std::shared_ptr<HttpClient>> make(const std::string& cluster, const Member& member) const;
   Result<std::shared_ptr<HttpClient>> make_own(const std::string& cluster, const Member& member) const;
   HttpClient::Options client_options(const std::string& cluster, const Member& member) const;
@@ -93,6 +106,11 @@ class MemberClients final : public Observer {
   std::atomic<uint32_t> fold_version_{1};
   mutable std::mutex mutex_;
   std::map<std::string, Member, std::less<>> members_;
+  std::map<ObjectKey, std::set<std::string>> clusters_of_;  // by the Secrets that they name
+  /// Of the last change of any member: a cluster that is deleted and made again does not get the same ones.
+  uint64_t last_version_ = 0;
+  std::mutex listener_mutex_;
+  std::function<void(const std::string&)> listener_;
 };
 
 }  // namespace shiplog

@@ -1,8 +1,10 @@
 // Clients of members for requests on behalf of users.
 #include "services/adapters/members/member_clients.h"
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,6 +51,16 @@ class MemberClientsTest : public ::testing::Test {
     put_secret("m1", "caBundle", testing::TestCertificates::get().authority.certificate_pem);
     put_secret("m1-impersonator", "token", "impersonator");
   }
+  /// Answers every request with 200.
+  static std::unique_ptr<HttpServer> server_that_notes(std::string& authorization) {
+    return HttpServer::start(
+               testing::tls_options(),
+               [&authorization](const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer) {
+                 authorization = request.headers.get("Authorization");
+                 writer->send({200, {}, ""});
+               })
+        .value();
+  }
   std::string problem() {
     const auto borrowed = clients_.borrow("m1", Use::kRequest);
     return borrowed ? "" : borrowed.error().message;
@@ -61,11 +73,7 @@ class MemberClientsTest : public ::testing::Test {
 
 TEST_F(MemberClientsTest, TrustTheSecretsAuthorityOverTls13_1_16_4) {
   std::string authorization;
-  const auto server = HttpServer::start(testing::tls_options(), [&](const HttpRequest& request,
-                                                                    const std::shared_ptr<ResponseWriter>& writer) {
-                        authorization = request.headers.get("Authorization");
-                        writer->send({200, {}, ""});
-                      }).value();
+  const auto server = server_that_notes(authorization);
   join(server->url());
   const auto borrowed = clients_.borrow("m1", Use::kRequest);
   ASSERT_TRUE(borrowed) << borrowed.error().message;
@@ -115,11 +123,7 @@ TEST_F(MemberClientsTest, EachMemberHasItsOwnLimits) {
 
 TEST_F(MemberClientsTest, WhatTheControlPlaneReadsItselfHasTheCredentialsOfTheCluster) {
   std::string authorization;
-  const auto server = HttpServer::start(testing::tls_options(), [&](const HttpRequest& request,
-                                                                    const std::shared_ptr<ResponseWriter>& writer) {
-                        authorization = request.headers.get("Authorization");
-                        writer->send({200, {}, ""});
-                      }).value();
+  const auto server = server_that_notes(authorization);
   join(server->url());
   fold_change(
       secret_key("m1"),
@@ -137,6 +141,45 @@ TEST_F(MemberClientsTest, WhatTheControlPlaneReadsItselfHasTheCredentialsOfTheCl
   EXPECT_THAT(clients_.own_client("m1").error().message, HasSubstr("spec.secretRef is not set"));
   put_cluster(R"({"apiEndpoint":"https://127.0.0.1:1","secretRef":{"namespace":"fleet","name":"gone"}})");
   EXPECT_THAT(clients_.own_client("m1").error().message, HasSubstr("fleet/gone"));
+}
+
+TEST_F(MemberClientsTest, NotifiesOfOtherAddressesAndCredentialsOnly) {
+  std::string notified;
+  clients_.set_listener([&](const std::string& cluster) { notified += cluster + " "; });
+  join("https://127.0.0.1:1");
+  notified.clear();
+  put_secret("unrelated", "token", "x");
+  join("https://127.0.0.1:1");  // the Cluster is the same, its two Secrets are written
+  EXPECT_EQ(notified, "m1 m1 ");
+  put_cluster(R"({"apiEndpoint":"https://127.0.0.1:2"})");
+  EXPECT_EQ(notified, "m1 m1 m1 ");
+  put_secret("m1", "token", "x");
+  EXPECT_EQ(notified, "m1 m1 m1 ") << "it does not name the Secret any more";
+  clients_.set_listener({});
+  put_cluster(R"({"apiEndpoint":"https://127.0.0.1:3"})");
+  EXPECT_EQ(notified, "m1 m1 m1 ");
+}
+
+TEST_F(MemberClientsTest, AClusterThatIsMadeAgainDoesNotGetTheClientOfTheOneBefore) {
+  std::function<void()> meanwhile;
+  MemberClients::Options options;
+  options.io = io_;
+  options.open = [&](Value secret) -> Result<Value> {
+    if (const auto once = std::exchange(meanwhile, {})) once();
+    return secret;
+  };
+  clients_.configure(std::move(options));
+  join("https://127.0.0.1:1");
+  // As another thread would, while this one opens the Secrets: as many changes as before.
+  meanwhile = [&] {
+    fold_change(cluster_key("m1"), {});
+    join("https://127.0.0.1:2");
+  };
+  const auto before = clients_.own_client("m1");
+  ASSERT_TRUE(before) << before.error().message;
+  const auto after = clients_.own_client("m1");
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_NE(before.value(), after.value());
 }
 
 TEST(MemberTarget, HasTheProxyOfTheClusterWithItsHeaders_1_16_4) {
