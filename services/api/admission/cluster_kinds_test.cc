@@ -301,5 +301,19 @@ TEST(FieldChecks, ReadAddressesAndNetworks) {
   EXPECT_FALSE(parse_cidr("0.0.0.0/0")->contains(*parse_ip("::1")));
 }
 
+TEST(ResourceRegistries, NameNamespacesThatCanBeOne) {
+  const char* kRegistries = "resourceregistries.search.karmada.io";
+  const auto registry = [](const std::string& ns) {
+    return json(R"({"metadata":{"name":"r"},"spec":{"targetCluster":{},"resourceSelectors":[
+        {"apiVersion":"v1","kind":"Pod"},{"apiVersion":"v1","kind":"Pod","namespace":")" +
+                ns + R"("}]}})");
+  };
+  EXPECT_TRUE(create(kRegistries, registry("default")));
+  EXPECT_TRUE(create(kRegistries, registry("")));
+  for (const char* ns : {"default/services/http:x:80/proxy/admin", "..", "a?b", "A", "a%2fb"}) {
+    EXPECT_EQ(fields_of(create(kRegistries, registry(ns))), "spec.resourceSelectors[1].namespace") << ns;
+  }
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -6,7 +6,7 @@
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
 
-// Cluster: CL-1 to CL-10. What the schema can express (names, label values, required fields) is
+// Cluster: CL-1 to CL-10; ResourceRegistry. What the schema can express (names, label values, required fields) is
 // there.
 
 namespace shiplog::api {
@@ -174,11 +174,30 @@ void check_cluster(const Value& object, const Write&, Causes& causes) {
   check_models(spec["resourceModels"], causes);
 }
 
+// --- ResourceRegistry
+
+/// The namespace becomes a part of the path that this control plane requests of members, with its own credentials.
+void check_registry_selectors(const Value& selectors, Causes& causes) {
+  for (size_t i = 0; i < selectors.size(); ++i) {
+    const Value& ns = selectors[i]["namespace"];
+    if (ns.is_empty()) continue;
+    if (const auto problem = label_problem(ns.as_string())) {
+      causes.invalid(at("spec.resourceSelectors", i) + ".namespace", ns, *problem);
+    }
+  }
+}
+
+void check_registry(const Value& object, const Write& write, Causes& causes) {
+  const Value before = write.old == nullptr ? Value{} : (*write.old)["spec"]["resourceSelectors"];
+  check_new(object["spec"]["resourceSelectors"], before, check_registry_selectors, causes);
+}
+
 }  // namespace
 
 const std::vector<Rules>& cluster_rules() {
   static const std::vector<Rules> kRules = {
       {.type = type::kCluster, .fill = fill_cluster, .check = check_cluster},
+      {.type = "resourceregistries.search.karmada.io", .check = check_registry},
   };
   return kRules;
 }
