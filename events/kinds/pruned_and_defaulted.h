@@ -19,12 +19,11 @@ constexpr size_t kMostDefaultBytes = 3U << 19U;
 
 struct DefaultedValue {
   Value value;
-  std::optional<std::string>
-      left_out;  ///< path of the first field whose default is not filled in, as they are too many
+  std::optional<std::string> left_out;  ///< defaults are too many: path of the first field that is one too much
 };
 
-/// with_defaults(), which fills in kMostDefaultBytes and ignores what is left out. `left`: how many bytes may be filled
-/// in; those that were are subtracted.
+/// with_defaults(), which fills in kMostDefaultBytes. If they are more, the value stays as it is: such an object can be
+/// read, and written without its finalizers. `left`: how many bytes may be filled in; those that were are subtracted.
 DefaultedValue fill_in_defaults(const Schema& schema, Value value, size_t& left);
 
 }  // namespace shiplog

@@ -335,7 +335,8 @@ Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped
 DefaultedValue fill_in_defaults(const Schema& schema, Value value, size_t& left) {
   DefaultAllowance allowance{left};
   Changed changed = defaulted(schema, value, FieldPath{}, allowance);
-  return {changed ? *std::move(changed) : std::move(value), allowance.left_out()};
+  if (!changed || allowance.left_out()) return {std::move(value), allowance.left_out()};
+  return {*std::move(changed), std::nullopt};
 }
 
 Value with_defaults(const Schema& schema, Value value) {

@@ -11,6 +11,7 @@
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/field_path.h"
+#include "events/kinds/pruned_and_defaulted.h"
 #include "events/kinds/validate_change.h"
 #include "events/kinds/whole_numbers.h"
 #include "events/state/object.h"
@@ -242,8 +243,27 @@ void check_scale(const Kind& kind, const Value& object, bool only_status, Causes
   }
 }
 
+DefaultedValue with_most_defaults(const Schema& schema, Value object) {
+  size_t left = kMostDefaultBytes;
+  return fill_in_defaults(schema, std::move(object), left);
+}
+
+/// The object with the defaults of its kind's schema. Error: kInvalid, they are too many; but not if they were so
+/// before, as finalizers must be removable then too.
+Result<Value> with_kind_defaults(const Kind& kind, const Value* old, Value object) {
+  if (kind.schema == nullptr) return object;
+  DefaultedValue filled = with_most_defaults(*kind.schema, std::move(object));
+  if (!filled.left_out || (old != nullptr && with_most_defaults(*kind.schema, *old).left_out)) {
+    return std::move(filled.value);
+  }
+  return invalid(subject_of(kind, filled.value),
+                 {{*filled.left_out, "FieldValueForbidden",
+                   "Forbidden: its default is not filled in, as the defaults of the object would have more than " +
+                       std::to_string(kMostDefaultBytes) + " bytes"}});
+}
+
 /// The defaults that the schemas define.
-Value with_schema_defaults(const Kind& kind, Value object) {
+Result<Value> with_schema_defaults(const Kind& kind, const Value* old, Value object) {
   // kubectl diff would show these: it compares what was sent with what upstream makes of it.
   if (kind.builtin && kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
   object = canonical(metadata_schema(), std::move(object));
@@ -251,7 +271,7 @@ Value with_schema_defaults(const Kind& kind, Value object) {
   if (kind.builtin && kind.schema != nullptr && kind.schema->properties.contains("spec") && object["spec"].is_null()) {
     object.set("spec", Value::object());
   }
-  if (kind.schema != nullptr) object = with_defaults(*kind.schema, std::move(object));
+  SHIPLOG_TRY(object, with_kind_defaults(kind, old, std::move(object)));
   return with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
 }
 
@@ -302,7 +322,7 @@ void check_custom_rules(Admission& admission, const Value* old, const Value& obj
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
-  object = with_schema_defaults(kind, std::move(object));
+  SHIPLOG_TRY(object, with_schema_defaults(kind, old, std::move(object)));
   SHIPLOG_TRY(auto causes, check_schema(kind, old, object));
 
   check_scale(kind, object, false, causes);
@@ -432,14 +452,13 @@ Result<Value> begin_status_update(Admission& admission, const Value& old, Value 
   }
   merged.edit("metadata").erase("managedFields");
   if (kind.builtin && kind.schema != nullptr) merged = canonical(*kind.schema, std::move(merged));
-  if (kind.schema != nullptr) merged = with_defaults(*kind.schema, std::move(merged));
-  return merged;
+  return with_kind_defaults(kind, &old, std::move(merged));
 }
 
 /// A draft gets the kind's own defaults too, unless types are wrong: the checks after the webhooks report that.
 Result<Value> draft(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
-  object = with_schema_defaults(kind, std::move(object));
+  SHIPLOG_TRY(object, with_schema_defaults(kind, old, std::move(object)));
   if (old != nullptr && kind.has_status) keep_field(object, *old, "status");
   auto readable = check_schema(kind, old, object);
   if (!readable && kind.builtin) return readable.error();

@@ -199,6 +199,21 @@ TEST(CoreAdmission, DefinitionsAreChecked) {  // CRD-1, CRD-3, CRD-4, CRD-11
   EXPECT_EQ(fields_of(update(type, made, rescoped)), "spec.scope");
 }
 
+TEST(CoreAdmission, WhatADefinitionHasFromAnOlderBuildMayStay) {  // CRD-7
+  const char* type = "customresourcedefinitions.apiextensions.k8s.io";
+  Value old = stored(type, definition());
+  Value& schema = old.edit("spec").edit("versions").edit_items()[0].edit("schema").edit("openAPIV3Schema");
+  schema.edit("properties").set("a", json(R"({"type":"object","default":{},"required":["b"],"properties":{
+      "b":{"type":"string","default":"x"}}})"));
+  Value labelled = old;
+  labelled.edit("metadata").edit("labels").set("a", "b");
+  const auto updated = update(type, old, labelled);
+  EXPECT_TRUE(updated.has_value()) << message_of(updated);
+  Value changed = old;
+  changed.edit("spec").edit("versions").edit_items()[0].set("deprecated", true);
+  EXPECT_EQ(fields_of(update(type, old, changed)), "spec.versions[0].schema.openAPIV3Schema.properties[a].default.b");
+}
+
 /// A definition with this spec.conversion.
 Value definition_with(std::string_view conversion) {
   Value object = definition();

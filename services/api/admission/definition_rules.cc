@@ -2,6 +2,7 @@
 #include <set>
 
 #include "events/base/ascii.h"
+#include "events/kinds/stored_definition.h"
 #include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/admission/rules.h"
@@ -146,8 +147,23 @@ void check_expressions(const Value& object, const std::vector<Kind>& kinds, cons
   }
 }
 
+/// The kinds of the definition. What it has always had may be what this build does not admit any more.
+Result<std::vector<Kind>> checked_kinds(const Value& object, const Write& write) {
+  const bool same_versions = write.old != nullptr && (*write.old)["spec"]["versions"] == object["spec"]["versions"];
+  return same_versions ? kinds_of_stored(object) : kinds_of(object);
+}
+
+/// What is wrong with a stored version that the definition does not have (CRD-11).
+std::string missing_version(const std::string& version) {
+  return "missing from spec.versions; " + version +
+         " was previously a storage version, and must remain in spec.versions until a storage migration ensures no "
+         "data "
+         "remains persisted in " +
+         version + " and removes " + version + " from status.storedVersions";
+}
+
 void check_definition(const Value& object, const Write& write, Causes& causes) {
-  if (const auto kinds = kinds_of(object); !kinds) {
+  if (const auto kinds = checked_kinds(object, write); !kinds) {
     for (const FieldCause& cause : kinds.error().causes) causes.add(cause);
   } else {
     check_expressions(object, kinds.value(), write, causes);
@@ -177,10 +193,7 @@ void check_definition(const Value& object, const Write& write, Causes& causes) {
   for (const Value& version : spec["versions"].items()) versions.insert(version["name"].as_string());
   for (size_t i = 0; i < stored.size(); ++i) {
     if (!versions.contains(stored[i].as_string())) {  // CRD-11
-      causes.invalid(at("status.storedVersions", i), stored[i],
-                     "missing from spec.versions; " + stored[i].str() +
-                         " was previously a storage version, and must remain "
-                         "in spec.versions");
+      causes.invalid(at("status.storedVersions", i), stored[i], missing_version(stored[i].str()));
     }
   }
 }
@@ -203,7 +216,7 @@ void check_stored_versions(const Value& object, const Write&, Causes& causes) {
   }
   for (size_t i = 0; i < stored.size(); ++i) {
     if (!holds(names, stored[i])) {
-      causes.invalid(at("status.storedVersions", i), stored[i], "missing from spec.versions");
+      causes.invalid(at("status.storedVersions", i), stored[i], missing_version(stored[i].str()));
     }
   }
 }
