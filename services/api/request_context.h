@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -38,7 +39,8 @@ struct RequestContext : RequestTarget {  // the target: of requests for a resour
   std::shared_ptr<ResponseWriter> writer;
   std::string audit_id;  ///< also the Audit-Id header of the response
   TraceContext trace;    ///< of the client, else a new one
-  Millis timeout;        ///< of the append
+  Millis timeout;        ///< of the append, and of all conversions of the request together
+  std::chrono::steady_clock::time_point arrived = std::chrono::steady_clock::now();
   User user;
   LargeRequests::Permit large;                    ///< of a request with a large body; else nullptr
   std::string body;                               ///< of a request whose path names no resource, or a member's

@@ -1,5 +1,6 @@
 #include "services/api/conversion/converter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "events/base/json.h"
@@ -13,8 +14,9 @@ namespace {
 
 constexpr size_t kMostObjectsOfCall = 200;
 constexpr size_t kMostBytesOfCall = 2U << 20U;  // unless one object is larger
-constexpr size_t kMostKnownBytes = 4U << 20U;   // of the converted objects that are kept of a kind
-constexpr auto kKnownFor = std::chrono::seconds{5};
+// An answer may have so many bytes more than this many times those of the question: parsing it takes time and memory.
+constexpr size_t kMostAnswerBytes = 1U << 20U;
+constexpr size_t kMostGrowth = 4;
 constexpr auto kPatience = std::chrono::seconds{Converter::kTimeoutSeconds};
 
 void observe_call(const Kind& wanted, bool succeeded, double seconds) {
@@ -24,14 +26,6 @@ void observe_call(const Kind& wanted, bool succeeded, double seconds) {
                                                {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30},
                                                500};
   family.with({wanted.type(), wanted.version, succeeded ? "true" : "false"}).observe(seconds);
-}
-
-/// "": the object is not known again.
-std::string key_of(const Kind& wanted, const Value& object) {
-  const Value& metadata = object["metadata"];
-  if (metadata["uid"].is_empty() || metadata["resourceVersion"].is_empty()) return "";
-  return metadata["uid"].str() + " " + metadata["resourceVersion"].str() + " " + object["apiVersion"].str() + " " +
-         wanted.version;
 }
 
 std::vector<size_t> unconverted(const ConversionTask& task) {
@@ -60,6 +54,20 @@ HttpHeaders trace_headers(const WebhookCalls& calls) {
   return headers;
 }
 
+/// Why no call is to be made for it any more; nullopt: it is.
+std::optional<Error> why_over(const ConversionTask& task, ConversionTask::Moment now) {
+  if (task.abandoned && task.abandoned()) return Error{ErrorCode::kUnavailable, "the client has disconnected"};
+  if (now < task.until) return std::nullopt;
+  return Error{ErrorCode::kTimeout, "the conversion webhook of " + task.wanted->type() +
+                                        " has not converted all objects within the time of the request"};
+}
+
+/// How long its next call may take.
+int64_t seconds_of_call(const ConversionTask& task, ConversionTask::Moment now) {
+  if (task.until - now >= kPatience) return Converter::kTimeoutSeconds;
+  return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(task.until - now).count(), 1);
+}
+
 }  // namespace
 
 void Converter::convert(ConversionTask task, Done done) {
@@ -68,31 +76,28 @@ void Converter::convert(ConversionTask task, Done done) {
   job->task = std::move(task);
   job->done = std::move(done);
   job->waits_until = Steady::now() + kPatience;
-  const Kind& wanted = *job->task.wanted;
+  const std::string type = job->task.wanted->type();
   bool full = false;
   {
     const std::lock_guard lock{mutex_};
-    Line& line = lines_[wanted.type()];
-    if (line.conversion != wanted.conversion) {
-      line.conversion = wanted.conversion;
-      while (!line.known.empty()) forget_oldest(line);
-    }
-    fill_in_known(line, *job);
+    fill_in_known(*job);
     if (!job->missing.empty()) {
+      Line& line = lines_[type];
       full = !admit(line, *job);
       if (!full && line.calls == kCallsAtOnce) {
         line.waiting.push_back(job);
         return;
       }
       if (!full) ++line.calls;
+      if (line.calls == 0) lines_.erase(type);
     }
   }
   if (full) {
-    return job->done(Error{ErrorCode::kTooManyRequests, "too many requests wait for the conversion webhook of " +
-                                                            wanted.type() + ", please try again later"});
+    return job->done(Error{ErrorCode::kTooManyRequests, "too many requests wait for the conversion webhook of " + type +
+                                                            ", please try again later"});
   }
   if (job->missing.empty()) return job->done(std::move(job->task.objects));
-  call(job);
+  run(job);
 }
 
 bool Converter::admit(Line& line, const Job& job) {
@@ -101,10 +106,15 @@ bool Converter::admit(Line& line, const Job& job) {
     ++line.watches;
     return true;
   }
-  if (line.requests == kMostRequests || requests_ == kMostRequestsOfAll) return false;
+  if (is_full(line)) drop_abandoned(line);
+  if (is_full(line)) return false;
   ++line.requests;
   ++requests_;
   return true;
+}
+
+bool Converter::is_full(const Line& line) const {
+  return line.requests >= std::min(kMostRequests, kMostRequestsOfAll - requests_);
 }
 
 void Converter::release(Line& line, const Job& job) {
@@ -116,130 +126,139 @@ void Converter::release(Line& line, const Job& job) {
   --requests_;
 }
 
-void Converter::call(const JobPtr& job) {
+/// Calls the webhook for the job, which occupies one of the calls of its kind, or for those after it, as long as no
+/// call can be made. In a loop: all that wait may be in this situation.
+void Converter::run(JobPtr job) {
+  while (job != nullptr) {
+    const auto failed = call(job);
+    if (!failed) return;
+    job = finish(job, *failed);
+  }
+}
+
+/// Error: no call is made.
+std::optional<Error> Converter::call(const JobPtr& job) {
   const ConversionTask& task = job->task;
   const WebhookCalls& calls = task.calls;
   const Value& first = task.objects[job->missing[0]];
-  if (calls.webhooks == nullptr) return finish(job, conversion_failed(first, "this server calls no webhooks"));
+  const auto now = Steady::now();
+  if (auto over = why_over(task, now)) return over;
+  if (calls.webhooks == nullptr) return conversion_failed(first, "this server calls no webhooks");
   const std::string version = conversion_review_version(task.wanted->conversion);
-  if (version.empty()) return finish(job, conversion_failed(first, "no supported conversion review versions"));
+  if (version.empty()) return conversion_failed(first, "no supported conversion review versions");
   const auto endpoint = webhook_endpoint(
       task.wanted->conversion["clientConfig"], [&](const ObjectKey& key) { return calls.objects->find(key); },
       UnknownService::kRefused);
-  if (!endpoint) return finish(job, conversion_failed(first, endpoint.error().message));
+  if (!endpoint) return conversion_failed(first, endpoint.error().message);
 
   std::vector<size_t> asked = next_of(task, job->missing);
   std::vector<Value> originals;
   for (const size_t index : asked) originals.push_back(task.objects[index]);
   const std::string uid = uid_from(new_entry_id(*calls.random), 0);
   const std::string wanted = task.wanted->api_version();
-  const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(kTimeoutSeconds) + "s";
-  const Value review = conversion_review(version, originals, wanted, uid);
+  const int64_t seconds = seconds_of_call(task, now);
+  const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(seconds) + "s";
+  WebhookQuestion question{.body = to_json(conversion_review(version, originals, wanted, uid)),
+                           .timeout_seconds = seconds,
+                           .headers = trace_headers(calls),
+                           .use = WebhookUse::kConversion};
+  question.most_answer_bytes = kMostAnswerBytes + kMostGrowth * question.body.size();
   const metrics::Stopwatch watch;
-  calls.webhooks->call(endpoint.value(), review, kTimeoutSeconds, trace_headers(calls),
+  calls.webhooks->call(endpoint.value(), std::move(question),
                        [self = shared_from_this(), job, asked = std::move(asked), originals = std::move(originals),
-                        version, wanted, uid, shown, watch](Result<Value> answer) {
+                        version, wanted, uid, shown, watch](Result<std::string> answer) {
                          job->task.calls.post([self, job, asked, originals, version, wanted, uid, shown,
-                                               seconds = watch.seconds(), answer = std::move(answer)] {
+                                               elapsed = watch.seconds(), answer = std::move(answer)] {
+                           const Result<Value> review = webhook_answer(answer);
                            Result<std::vector<Value>> converted =
-                               answer ? converted_objects(version, originals, wanted, answer.value(), uid)
+                               review ? converted_objects(version, originals, wanted, review.value(), uid)
                                       : Result<std::vector<Value>>{conversion_failed(
-                                            originals[0], "Post \"" + shown + "\": " + answer.error().message)};
-                           observe_call(*job->task.wanted, converted.has_value(), seconds);
-                           self->take_answer(job, asked, std::move(converted));
+                                            originals[0], "Post \"" + shown + "\": " + review.error().message)};
+                           observe_call(*job->task.wanted, converted.has_value(), elapsed);
+                           self->run(self->take_answer(job, asked, std::move(converted)));
                          });
                        });
+  return std::nullopt;
 }
 
-void Converter::take_answer(const JobPtr& job, const std::vector<size_t>& asked, Result<std::vector<Value>> converted) {
+/// The job whose turn it is: this one, if objects of it are still missing, or another one.
+Converter::JobPtr Converter::take_answer(const JobPtr& job, const std::vector<size_t>& asked,
+                                         Result<std::vector<Value>> converted) {
+  ConversionTask& task = job->task;
   if (!converted) {
-    log::warn("conversion.failed",
-              {log::kv("kind", job->task.wanted->type()), log::kv("reason", converted.error().message),
-               log::kv("trace_id", job->task.calls.trace.id)});
+    log::warn("conversion.failed", {log::kv("kind", task.wanted->type()), log::kv("reason", converted.error().message),
+                                    log::kv("trace_id", task.calls.trace.id)});
     return finish(job, converted.error());
   }
-  {
+  if (task.stored) {
     const std::lock_guard lock{mutex_};
-    Line& line = lines_[job->task.wanted->type()];
-    if (job->task.stored && line.conversion == job->task.wanted->conversion) {
-      remember(line, *job, asked, converted.value());
+    for (size_t i = 0; i < asked.size(); ++i) {
+      known_.add(*task.wanted, task.objects[asked[i]], converted.value()[i], Steady::now());
     }
   }
-  for (size_t i = 0; i < asked.size(); ++i) job->task.objects[asked[i]] = std::move(converted.value()[i]);
+  for (size_t i = 0; i < asked.size(); ++i) task.objects[asked[i]] = std::move(converted.value()[i]);
   job->missing.erase(job->missing.begin(), job->missing.begin() + static_cast<std::ptrdiff_t>(asked.size()));
-  if (!job->missing.empty()) return call(job);
-  finish(job, std::move(job->task.objects));
+  if (!job->missing.empty()) return job;
+  return finish(job, std::move(task.objects));
 }
 
-void Converter::finish(const JobPtr& job, Result<std::vector<Value>> result) {
+/// Ends the job. Its call is that of the next one, which is returned; nullptr: none waits.
+Converter::JobPtr Converter::finish(const JobPtr& job, Result<std::vector<Value>> result) {
   JobPtr next;
-  std::vector<JobPtr> known;
-  std::vector<JobPtr> late;
   {
     const std::lock_guard lock{mutex_};
-    Line& line = lines_[job->task.wanted->type()];
+    const std::string type = job->task.wanted->type();
+    Line& line = lines_[type];
     --line.calls;
     release(line, *job);
-    while (!line.waiting.empty() && next == nullptr) {
-      const JobPtr waiting = std::move(line.waiting.front());
-      line.waiting.pop_front();
-      fill_in_known(line, *waiting);
-      if (waiting->missing.empty()) {
-        release(line, *waiting);
-        known.push_back(waiting);
-      } else if (waiting->waits_until < Steady::now()) {
-        release(line, *waiting);
-        late.push_back(waiting);
-      } else {
-        next = waiting;
-        ++line.calls;
+    next = next_waiting(line);
+    if (next != nullptr) ++line.calls;
+    if (line.calls == 0) lines_.erase(type);
+  }
+  job->task.calls.post([job, result = std::move(result)] { job->done(result); });
+  return next;
+}
+
+/// The next one that needs a call. Those before it that need none, or have waited too long, are done.
+Converter::JobPtr Converter::next_waiting(Line& line) {
+  while (!line.waiting.empty()) {
+    JobPtr job = std::move(line.waiting.front());
+    line.waiting.pop_front();
+    fill_in_known(*job);
+    const auto now = Steady::now();
+    std::optional<Error> over;
+    if (!job->missing.empty()) {
+      over = why_over(job->task, now);
+      if (!over && now >= job->waits_until) {
+        over = conversion_failed(
+            job->task.objects[job->missing[0]],
+            "it was not called, as it has not answered earlier calls within " + std::to_string(kTimeoutSeconds) + "s");
       }
+      if (!over) return job;
     }
-    if (line.calls == 0 && line.waiting.empty() && line.known.empty()) lines_.erase(job->task.wanted->type());
+    release(line, *job);
+    job->task.calls.post(
+        [job, over = std::move(over)] { over ? job->done(*over) : job->done(std::move(job->task.objects)); });
   }
-  if (next != nullptr) call(next);
-  job->done(std::move(result));
-  for (const JobPtr& each : known) {
-    each->task.calls.post([each] { each->done(std::move(each->task.objects)); });
-  }
-  for (const JobPtr& each : late) {
-    const Error error = conversion_failed(
-        each->task.objects[each->missing[0]],
-        "it was not called, as it has not answered earlier calls within " + std::to_string(kTimeoutSeconds) + "s");
-    each->task.calls.post([each, error] { each->done(error); });
-  }
+  return nullptr;
 }
 
-void Converter::forget_oldest(Line& line) {
-  line.known_bytes -= line.known.back().bytes;
-  line.by_key.erase(line.known.back().key);
-  line.known.pop_back();
-}
-
-void Converter::fill_in_known(Line& line, Job& job) {
-  const auto now = Steady::now();
-  while (!line.known.empty() && line.known.back().until < now) forget_oldest(line);
-  if (!job.task.stored || line.conversion != job.task.wanted->conversion) return;
-  std::erase_if(job.missing, [&](size_t index) {
-    const auto found = line.by_key.find(key_of(*job.task.wanted, job.task.objects[index]));
-    if (found == line.by_key.end()) return false;
-    job.task.objects[index] = found->second->object;
+void Converter::drop_abandoned(Line& line) {
+  std::erase_if(line.waiting, [&](const JobPtr& job) {
+    if (!job->task.abandoned || !job->task.abandoned()) return false;
+    release(line, *job);
+    job->task.calls.post([job] { job->done(Error{ErrorCode::kUnavailable, "the client has disconnected"}); });
     return true;
   });
 }
 
-void Converter::remember(Line& line, const Job& job, const std::vector<size_t>& asked,
-                         const std::vector<Value>& results) {
-  const auto until = Steady::now() + kKnownFor;
-  for (size_t i = 0; i < asked.size(); ++i) {
-    std::string key = key_of(*job.task.wanted, job.task.objects[asked[i]]);
-    if (key.empty() || line.by_key.contains(key)) continue;
-    const size_t bytes = to_json(results[i]).size();
-    line.known.push_front({key, results[i], bytes, until});
-    line.by_key.emplace(std::move(key), line.known.begin());
-    line.known_bytes += bytes;
-    while (line.known_bytes > kMostKnownBytes) forget_oldest(line);
-  }
+void Converter::fill_in_known(Job& job) {
+  if (!job.task.stored) return;
+  std::erase_if(job.missing, [&](size_t index) {
+    const Value* known = known_.find(*job.task.wanted, job.task.objects[index], Steady::now());
+    if (known != nullptr) job.task.objects[index] = *known;
+    return known != nullptr;
+  });
 }
 
 }  // namespace shiplog::api

@@ -3,31 +3,36 @@
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "services/api/conversion/converted_objects.h"
 #include "services/api/webhooks/call.h"
 
 namespace shiplog::api {
 
 /// Objects that are to be shown or stored in another version of their kind.
 struct ConversionTask {
+  using Moment = std::chrono::steady_clock::time_point;
+
   WebhookCalls calls;
   std::shared_ptr<const Kinds> kinds;  ///< owns `wanted`
   const Kind* wanted = nullptr;        ///< whose conversion is not null
   std::vector<Value> objects;          ///< those that are in the version already stay as they are
-  bool for_watch = false;              ///< more of these may wait: they hold up no other requests
+  bool for_watch = false;              ///< more of these may wait: no other request waits for them
   bool stored = false;                 ///< as they are stored, so that what they were converted to may be shown again
+  Moment until = Moment::max();        ///< the request is over then: no call is made later, or lasts longer
+  std::function<bool()> abandoned = nullptr;  ///< whether its client has disconnected; nullptr: it has none
 };
 
 /// Calls the conversion webhooks of CustomResourceDefinitions. A webhook that does not answer delays requests of its
 /// own kind only: calls wait on no thread, and of each kind a few are under way and some more wait, fewer of all kinds
-/// than the server may carry out requests at once. Results for stored objects are reused for some seconds, so that many
-/// watches of one change are one call.
+/// than the server may carry out requests at once. A kind may have as many as are left for the others, so that a few
+/// slow webhooks leave something to the rest. Results for stored objects are reused for some seconds.
 /// Threads: any. Used through a shared_ptr.
 class Converter : public std::enable_shared_from_this<Converter> {
  public:
@@ -40,7 +45,8 @@ class Converter : public std::enable_shared_from_this<Converter> {
   using Done = std::function<void(Result<std::vector<Value>>)>;
 
   /// Calls `done` once, here or from `task.calls.post`, with the objects in their order. Reads the projection. Errors:
-  /// kInternal as kube-apiserver words it; kTooManyRequests, too many wait for this webhook.
+  /// kInternal as kube-apiserver words it; kTooManyRequests, too many wait for this webhook; kTimeout, the request is
+  /// over.
   void convert(ConversionTask task, Done done);
 
  private:
@@ -53,36 +59,29 @@ class Converter : public std::enable_shared_from_this<Converter> {
     Steady::time_point waits_until;
   };
   using JobPtr = std::shared_ptr<Job>;
-  struct Known {
-    std::string key;
-    Value object;
-    size_t bytes = 0;
-    Steady::time_point until;
-  };
-  /// What is under way and known of one kind.
+  /// What is under way of one kind.
   struct Line {
-    Value conversion;  // that `known` was made with
     size_t calls = 0;
     size_t requests = 0, watches = 0;  // that are under way or wait
     std::deque<JobPtr> waiting;
-    std::list<Known> known;  // the newest first
-    size_t known_bytes = 0;
-    std::map<std::string, std::list<Known>::iterator> by_key;
   };
 
-  void call(const JobPtr& job);
-  void take_answer(const JobPtr& job, const std::vector<size_t>& asked, Result<std::vector<Value>> converted);
-  void finish(const JobPtr& job, Result<std::vector<Value>> result);
+  void run(JobPtr job);
+  std::optional<Error> call(const JobPtr& job);
+  JobPtr take_answer(const JobPtr& job, const std::vector<size_t>& asked, Result<std::vector<Value>> converted);
+  JobPtr finish(const JobPtr& job, Result<std::vector<Value>> result);
   // With the mutex held.
   bool admit(Line& line, const Job& job);
+  bool is_full(const Line& line) const;
   void release(Line& line, const Job& job);
-  static void forget_oldest(Line& line);
-  static void fill_in_known(Line& line, Job& job);
-  static void remember(Line& line, const Job& job, const std::vector<size_t>& asked, const std::vector<Value>& results);
+  JobPtr next_waiting(Line& line);
+  void drop_abandoned(Line& line);
+  void fill_in_known(Job& job);
 
   std::mutex mutex_;
   size_t requests_ = 0;
-  std::map<std::string, Line> lines_;  // by the type of the kind
+  std::map<std::string, Line> lines_;  // by the type of the kind; of those that convert now
+  ConvertedObjects known_;
 };
 
 }  // namespace shiplog::api

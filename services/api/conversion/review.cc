@@ -22,10 +22,8 @@ Error failure(const Value& object, const std::string& why) {
   return {ErrorCode::kInternal, "conversion webhook for " + shown_kind(object) + " " + printable(why, kLongestQuote)};
 }
 
-/// The error of one of several objects names its index.
-Error returned_invalid(const Value& original, const char* what, size_t index, size_t count, const std::string& why) {
-  const std::string where = count == 1 ? std::string{what} : std::string{what} + " at index " + std::to_string(index);
-  return failure(original, "returned invalid " + where + ": " + why);
+Error returned_invalid(const Value& original, const std::string& what, const std::string& why) {
+  return failure(original, "returned invalid " + what + ": " + why);
 }
 
 /// What the webhook answered to the question, or why that is nothing.
@@ -159,21 +157,27 @@ Result<std::vector<Value>> converted_objects(const std::string& version, const s
   for (size_t i = 0; i < count; ++i) {
     const Value& original = originals[i];
     const Value& object = objects.value()[i];
-    const auto invalid = [&](const std::string& why) {
-      return returned_invalid(original, count == 1 ? "object" : "converted object", i, count, why);
-    };
-    if (!object.is_object()) return invalid("it is no object");
+    // Upstream names the index of a single object only where its version or kind is wrong.
+    const std::string at = " at index " + std::to_string(i);
+    const std::string place = count == 1 ? "" : at;
+    const std::string what = count == 1 ? "object" : "converted object";
+    if (!object.is_object()) return returned_invalid(original, what + place, "it is no object");
     if (object["apiVersion"].as_string() != desired_api_version) {
-      return invalid("invalid groupVersion (expected " + desired_api_version + ", received " +
-                     object["apiVersion"].str() + ")");
+      return returned_invalid(
+          original, what + at,
+          "invalid groupVersion (expected " + desired_api_version + ", received " + object["apiVersion"].str() + ")");
     }
     if (object["kind"] != original["kind"]) {
-      return invalid("invalid kind (expected " + original["kind"].str() + ", received " + object["kind"].str() + ")");
+      return returned_invalid(
+          original, what + at,
+          "invalid kind (expected " + original["kind"].str() + ", received " + object["kind"].str() + ")");
     }
-    if (const std::string changed = changed_identity(original, object); !changed.empty()) return invalid(changed);
+    if (const std::string changed = changed_identity(original, object); !changed.empty()) {
+      return returned_invalid(original, what + place, changed);
+    }
     auto restored = with_restored_metadata(original, with_whole_numbers(object));
     if (!restored) {
-      return returned_invalid(original, count == 1 ? "metadata" : "metadata in object", i, count,
+      return returned_invalid(original, (count == 1 ? "metadata" : "metadata in object") + place,
                               restored.error().message);
     }
     converted.push_back(std::move(restored).value());

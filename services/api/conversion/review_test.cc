@@ -107,11 +107,13 @@ TEST(ConvertedObjects, AreTheSameObjectsInTheWantedVersion) {
   EXPECT_EQ(problem(kOriginal, with("labels", json(R"({"a b":"c"})"))).find(kFor + "returned invalid metadata: "), 0U);
   EXPECT_EQ(problem(kOriginal, with("annotations", json(R"(["a"])"))).find(kFor + "returned invalid metadata: "), 0U);
   EXPECT_EQ(problem(kOriginal, answer({shirt("v1", "{}")})),
-            kFor + "returned invalid object: invalid groupVersion (expected example.com/v2, received example.com/v1)");
+            kFor +
+                "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received "
+                "example.com/v1)");
   Value other = shirt("v2", "{}");
   other.set("kind", "Coat");
   EXPECT_EQ(problem(kOriginal, answer({other})),
-            kFor + "returned invalid object: invalid kind (expected Shirt, received Coat)");
+            kFor + "returned invalid object at index 0: invalid kind (expected Shirt, received Coat)");
   other = shirt("v2", "{}");
   other.erase("metadata");
   EXPECT_EQ(problem(kOriginal, answer({other})), kFor + "returned invalid object: must have the same name: a != ");

@@ -14,7 +14,12 @@ namespace {
 
 ConversionTask task_for(const Server& server, const RequestContext& context, const Kind& wanted,
                         std::vector<Value> objects, bool stored) {
-  return {server.webhook_calls(context), context.kinds, &wanted, std::move(objects), context.verb == "watch", stored};
+  ConversionTask task{server.webhook_calls(context), context.kinds, &wanted, std::move(objects)};
+  task.stored = stored;
+  task.for_watch = context.verb == "watch";
+  if (!task.for_watch) task.until = context.arrived + std::chrono::milliseconds{context.timeout.value};
+  task.abandoned = [writer = context.writer] { return writer->closed(); };
+  return task;
 }
 
 /// As Converter::convert(). Continues on the lane.
@@ -57,7 +62,9 @@ awaitable<Result<std::vector<Value>>> in_requested_version(const Server& server,
 
 awaitable<Result<Value>> in_requested_version(const Server& server, const RequestContext& context, Lane& lane,
                                               Value stored) {
-  if (!needs_conversion(*context.kind, stored)) co_return std::move(stored);
+  if (!needs_conversion(*context.kind, stored)) {
+    co_return context.kind->builtin ? std::move(stored) : pruned_in_version(*context.kind, std::move(stored));
+  }
   std::vector<Value> objects;
   objects.push_back(std::move(stored));
   auto converted = co_await in_requested_version(server, context, lane, std::move(objects));

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "events/base/json.h"
 #include "services/api/patch/patch.h"
 #include "services/api/versions/versions.h"
 #include "services/runtime/log.h"
@@ -142,15 +143,18 @@ void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, co
   const auto review = review_request(webhook, request, wanted, uid);
   if (!review) return done(without_response(webhook, calls.trace, review.error().message));
   const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(webhook.timeout_seconds) + "s";
+  WebhookQuestion question{
+      .body = to_json(review.value()), .timeout_seconds = webhook.timeout_seconds, .headers = trace_headers(calls)};
   calls.webhooks->call(
-      endpoint.value(), review.value(), webhook.timeout_seconds, trace_headers(calls),
+      endpoint.value(), std::move(question),
       [post = calls.post, trace = calls.trace, webhook, uid, shown, operation = request.operation,
-       watch = metrics::Stopwatch{}, respond = done](Result<Value> answer) {
-        post([trace, webhook, uid, shown, operation, seconds = watch.seconds(), respond, answer = std::move(answer)] {
+       watch = metrics::Stopwatch{}, respond = done](Result<std::string> body) {
+        post([trace, webhook, uid, shown, operation, seconds = watch.seconds(), respond, body = std::move(body)] {
           const auto finish = [&](AdmissionResponse response) {
             observe_call(webhook, operation, response.denial.has_value(), seconds);
             respond(std::move(response));
           };
+          const Result<Value> answer = webhook_answer(body);
           if (!answer) {
             return finish(without_response(
                 webhook, trace, "failed to call webhook: Post \"" + shown + "\": " + answer.error().message));

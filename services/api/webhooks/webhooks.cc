@@ -1,5 +1,8 @@
 #include "services/api/webhooks/webhooks.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "services/http/io_threads.h"
@@ -10,23 +13,27 @@ namespace {
 constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 
-constexpr size_t kMostAnswerBytes = 16U << 20U;
 constexpr size_t kMostShownBytes = 200;
 
-Result<Value> read_answer(const Result<HttpResponse>& response) {
+Result<std::string> body_of(Result<HttpResponse> response) {
   if (!response) return response.error();
-  const HttpResponse& answer = response.value();
+  HttpResponse& answer = response.value();
   if (answer.status < 200 || answer.status > 299) {
     return Error{ErrorCode::kUnavailable, "the webhook answered " + std::to_string(answer.status) + " " +
                                               reason_phrase(answer.status) + ": " +
                                               printable(answer.body, kMostShownBytes)};
   }
-  auto value = parse_json(answer.body);
-  if (!value) return Error{ErrorCode::kUnavailable, "the webhook's answer is no JSON: " + value.error().message};
-  return value;
+  return std::move(answer.body);
 }
 
 }  // namespace
+
+Result<Value> webhook_answer(const Result<std::string>& answer) {
+  if (!answer) return answer.error();
+  auto value = parse_json(answer.value());
+  if (!value) return Error{ErrorCode::kUnavailable, "the webhook's answer is no JSON: " + value.error().message};
+  return value;
+}
 
 Webhooks::Webhooks()
     : ordered_mutating_{std::make_shared<const std::vector<AdmissionWebhook>>()},
@@ -35,13 +42,15 @@ Webhooks::Webhooks()
 Webhooks::~Webhooks() { stop(); }
 
 void Webhooks::stop() {
-  std::shared_ptr<IoThreads> io;
+  std::vector<std::shared_ptr<IoThreads>> threads;
   {
     const std::lock_guard lock{mutex_};
-    for (const auto& [address, client] : clients_) client->close();
-    io = io_;
+    for (const Connections* connections : {&admission_, &conversion_}) {
+      for (const Client& each : connections->clients) each.client->close();
+      if (connections->io) threads.push_back(connections->io);
+    }
   }
-  if (io) io->stop();  // calls under way hold their clients, and these the threads
+  for (const auto& io : threads) io->stop();  // calls under way hold their clients, and these the threads
 }
 
 void Webhooks::load(const State& state) {
@@ -78,7 +87,7 @@ void Webhooks::publish(bool mutating) {
   }
   (mutating ? no_mutating_ : no_validating_).store(webhooks->empty());
   (mutating ? ordered_mutating_ : ordered_validating_) = std::move(webhooks);
-  clients_.clear();  // of webhooks that are no longer configured; calls under way keep theirs
+  admission_.clients.clear();  // of webhooks that are no longer configured; calls under way keep theirs
 }
 
 Webhooks::AdmissionWebhooks Webhooks::configured(bool mutating) const {
@@ -86,35 +95,42 @@ Webhooks::AdmissionWebhooks Webhooks::configured(bool mutating) const {
   return mutating ? ordered_mutating_ : ordered_validating_;
 }
 
-Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const WebhookEndpoint& endpoint) {
+Result<std::shared_ptr<HttpClient>> Webhooks::client_for(const WebhookEndpoint& endpoint, WebhookUse use) {
   const std::lock_guard lock{mutex_};
-  const auto key = std::pair{endpoint.target.url + " " + endpoint.target.server_name, endpoint.target.ca_pem};
-  if (const auto known = clients_.find(key); known != clients_.end()) return known->second;
-  if (io_ == nullptr) io_ = std::make_shared<IoThreads>(1);
+  auto& [io, clients] = use == WebhookUse::kAdmission ? admission_ : conversion_;
+  const std::string address = endpoint.target.url + " " + endpoint.target.server_name;
+  const auto known = std::ranges::find_if(
+      clients, [&](const Client& each) { return each.address == address && each.ca_pem == endpoint.target.ca_pem; });
+  if (known != clients.end()) {
+    clients.splice(clients.begin(), clients, known);
+    return known->client;
+  }
+  if (io == nullptr) io = std::make_shared<IoThreads>(1);
   HttpClient::Options options;
-  options.max_response_bytes = kMostAnswerBytes;
   options.user_agent = "kube-apiserver-admission";
   options.denied_networks = denied_networks_;
-  SHIPLOG_TRY(std::shared_ptr<HttpClient> client, HttpClient::create(io_, endpoint.target, options));
-  clients_.emplace(key, client);
+  SHIPLOG_TRY(std::shared_ptr<HttpClient> client, HttpClient::create(io, endpoint.target, options));
+  clients.push_front({address, endpoint.target.ca_pem, client});
+  if (clients.size() > kMostClients) clients.pop_back();  // calls under way keep it
   return client;
 }
 
-void Webhooks::call(const WebhookEndpoint& endpoint, const Value& body, int64_t timeout_seconds, HttpHeaders headers,
-                    std::function<void(Result<Value>)> done) {
-  auto client = client_for(endpoint);
+void Webhooks::call(const WebhookEndpoint& endpoint, WebhookQuestion question,
+                    std::function<void(Result<std::string>)> done) {
+  auto client = client_for(endpoint, question.use);
   if (!client) return done(client.error());
   HttpRequest request;
   request.method = "POST";
-  request.target = endpoint.path + "?timeout=" + std::to_string(timeout_seconds) + "s";
-  request.headers = std::move(headers);
+  request.target = endpoint.path + "?timeout=" + std::to_string(question.timeout_seconds) + "s";
+  request.headers = std::move(question.headers);
   request.headers.set("Content-Type", "application/json");
   request.headers.set("Accept", "application/json");
-  request.body = to_json(body);
+  request.body = std::move(question.body);
   const auto& held = client.value();
   held->request(
-      std::move(request), Millis{timeout_seconds * 1000},
-      [client = held, done = std::move(done)](const Result<HttpResponse>& response) { done(read_answer(response)); });
+      std::move(request), Millis{question.timeout_seconds * 1000},
+      [client = held, done = std::move(done)](Result<HttpResponse> response) { done(body_of(std::move(response))); },
+      {.max_response_bytes = question.most_answer_bytes});
 }
 
 }  // namespace shiplog::api
