@@ -51,12 +51,12 @@ awaitable<StageResult<Current>> read_current(const Server& server, const Request
   current.object = load_current(server, context, write, *json.value());
   if (!current.object || context.kind->builtin) co_return std::move(current);
   current.outdated = is_outdated(context, current.object.value());
-  // What is deleted is not converted: a webhook that fails must not keep objects for ever.
-  if (write.form != WriteForm::kDeletion) {
-    auto converted = co_await in_requested_version(server, context, lane, std::move(current.object).value());
-    if (!converted) co_return std::move(converted).error();
-    current.object = std::move(converted).value();
-  }
+  // What is deleted is not converted: a webhook that fails must not keep objects for ever. Nor is it pruned, as it may
+  // be put into the journal without some of its finalizers.
+  if (write.form == WriteForm::kDeletion) co_return std::move(current);
+  auto converted = co_await in_requested_version(server, context, lane, std::move(current.object).value());
+  if (!converted) co_return std::move(converted).error();
+  current.object = std::move(converted).value();
   current.object = pruned_in_version(*context.kind, std::move(current.object).value());
   co_return std::move(current);
 }
