@@ -180,7 +180,13 @@ TEST(Definitions, ADeletedDefinitionWaitsForObjectsWithFinalizers) {  // CRD-13
   EXPECT_EQ(condition_of(going, "Terminating")["reason"].str(), "InstanceDeletionInProgress");
   EXPECT_FALSE(going["metadata"]["deletionTimestamp"].is_empty());
   EXPECT_EQ(api().get(beds + "/free").status, 404);
-  expect_failure(api().post(beds, json(R"({"metadata":{"name":"late"}})")), 405, "MethodNotAllowed", "terminating");
+  const std::string late = R"({"apiVersion":"shop.example/v1","kind":"Bed","metadata":{"name":"late"}})";
+  const std::string refusal =
+      "beds.shop.example \"late\" is forbidden: create not allowed while custom resource definition is terminating";
+  expect_failure(api().post(beds, json(late)), 403, "Forbidden", refusal);
+  const Answer applied =
+      api().call("PATCH", beds + "/late?fieldManager=m", late, {{"Content-Type", "application/apply-patch+yaml"}});
+  expect_failure(applied, 403, "Forbidden", refusal);
   ASSERT_EQ(api().patch(beds + "/held", "merge", json(R"({"metadata":{"finalizers":null}})")).status, 200);
   EXPECT_TRUE(eventually([&] { return api().get(beds).status == 404; }));
   EXPECT_EQ(api().get(kDefinitions + "/beds.shop.example").status, 404);
@@ -212,7 +218,11 @@ class Lamps {
     const Answer made = api().post(kDefinitions, lamps());
     EXPECT_EQ(made.status, 201) << made;
   }
-  ~Lamps() { EXPECT_EQ(api().remove(kDefinitions + "/lamps.light.example").status, 200); }
+  ~Lamps() {
+    const std::string definition = kDefinitions + "/lamps.light.example";
+    EXPECT_EQ(api().remove(definition).status, 200);
+    EXPECT_TRUE(eventually([&] { return api().get(definition).status == 404; }));
+  }
   Lamps(const Lamps&) = delete;
   Lamps& operator=(const Lamps&) = delete;
 
@@ -300,7 +310,11 @@ TEST(Definitions, AStorageMigrationTakesVersionsOutOfTheStatus) {  // CRD-11
   };
   expect_failure(set("[]"), 422, "Invalid", "must have at least one stored version");
   expect_failure(set(R"(["v1"])"), 422, "Invalid", "must have the storage version v1beta1");
-  expect_failure(set(R"(["v1beta1","v7"])"), 422, "Invalid", "status.storedVersions[1]");
+  expect_failure(
+      set(R"(["v1beta1","v7"])"), 422, "Invalid",
+      "status.storedVersions[1]: Invalid value: \"v7\": missing from spec.versions; v7 was previously a storage "
+      "version, and must remain in spec.versions until a storage migration ensures no data remains persisted "
+      "in v7 and removes v7 from status.storedVersions");
   changed = api().get(definition).json;
   changed.edit("spec").edit("versions").edit_items().erase(changed.edit("spec").edit("versions").edit_items().begin());
   expect_failure(api().put(definition, changed), 422, "Invalid", "status.storedVersions[0]");

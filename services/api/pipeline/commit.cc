@@ -10,6 +10,7 @@
 #include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/pod_quotas.h"
 #include "services/api/pipeline/request_audit.h"
+#include "services/api/pipeline/served_definition.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/versions/versions.h"
 #include "services/roles/serviceaccount_token/decide.h"
@@ -319,6 +320,10 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
     auto stored = co_await in_stored_version(server, context, lane, std::move(changes.object));
     if (!stored) co_return std::move(stored).error();
     changes.object = std::move(stored).value();
+  }
+  if (changes.put == WriteChanges::Put::kCreate) {
+    auto served = check_definition_serves(server, context, proposal);
+    if (!served) co_return std::move(served).error();
   }
   auto prepared = prepare_entry(server, context, write, proposal.verb, key, std::move(changes));
   if (!prepared) co_return std::move(prepared).error();

@@ -11,7 +11,7 @@ StageResult<WriteRequest> decode(const Server& server, const RequestContext& con
   if (subresource == "scale") return decode_scale(server, context, body);
   if (subresource == "eviction") return decode_eviction(server, context, body);
   if (subresource == "binding") return decode_binding(server, context, body);
-  if (context.verb == "create") return decode_create(server, context, body);
+  if (context.verb == "create") return decode_create(context, body);
   if (context.verb == "update") return decode_update(context, body);
   if (context.verb == "delete" || context.verb == "deletecollection") return decode_delete(server, context, body);
   const bool applies = media_type(context.request.headers.get("Content-Type")) == "application/apply-patch+yaml";

@@ -13,6 +13,7 @@
 #include "services/api/pipeline/pipeline.h"
 #include "services/api/pipeline/responses.h"
 #include "services/api/pipeline/stages.h"
+#include "services/api/selector/selector.h"
 
 namespace shiplog::api {
 namespace {
@@ -88,16 +89,24 @@ awaitable<void> delete_collection(const Server& server, const RequestContext& co
   if (!oldest) co_return reject(server, context, oldest.error());
   auto listed = list_collection(server.objects, *context.kind, context.path.ns, options.value(), oldest.value());
   if (!listed) co_return reject(server, context, listed.error());
-  auto converted = co_await in_requested_version(server, context, lane, std::move(listed.value().items));
-  if (!converted) co_return reject(server, context, converted.error());
-  auto selected = selected_again(std::move(converted).value(), *context.kind, options.value());
-  if (!selected) co_return reject(server, context, selected.error());
-  listed.value().items = std::move(selected).value();
+  // What is deleted is not converted, unless that decides what is deleted.
+  const auto fields = parse_field_selector(options.value().field_selector, *context.kind);
+  if (!fields) co_return reject(server, context, fields.error());
+  if (fields.value().depends_on_version()) {
+    auto converted = co_await in_requested_version(server, context, lane, std::move(listed.value().items));
+    if (!converted) co_return reject(server, context, converted.error());
+    auto selected = selected_again(std::move(converted).value(), *context.kind, options.value());
+    if (!selected) co_return reject(server, context, selected.error());
+    listed.value().items = std::move(selected).value();
+  }
   const auto executor = co_await boost::asio::this_coro::executor;
   auto failed = co_await delete_all(executor, server, context, write, lane, listed.value().items);
   // Rendering may take its time: not on the fold thread.
   co_await continue_on(lane);
   if (failed) co_return reject(server, context, *failed);
+  // They are deleted by now: a webhook that fails makes no error.
+  auto shown = co_await in_requested_version(server, context, lane, listed.value().items);
+  if (shown) listed.value().items = std::move(shown).value();
   answer_list(context, std::move(listed.value().items), std::move(listed.value().metadata),
               server.options.clock->now());
 }

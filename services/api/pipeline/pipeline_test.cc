@@ -31,6 +31,12 @@ class PipelineTest : public testing::Test {
                       const std::string& content_type = "application/json") {
     return answer(ManualServer::request(method, target, content_type), body);
   }
+  /// As the lifecycle role does once a definition has no objects any more.
+  void release(const ObjectKey& definition) {
+    Value released = server_.state().value_of(definition);
+    released.edit("metadata").erase("finalizers");
+    server_.put(ObjectUpdated{definition, std::move(released)});
+  }
   Value stored() { return server_.state().find(kMap) == nullptr ? Value{} : server_.state().find(kMap)->value; }
 
   ManualServer server_;
@@ -198,6 +204,10 @@ constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresour
 constexpr const char* kSofas = R"({"metadata":{"name":"sofas.example.com"},"spec":{"group":"example.com",
     "scope":"Namespaced","names":{"plural":"sofas","kind":"Sofa"},"versions":[{"name":"v1","served":true,
     "storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})";
+const ObjectKey kSofasKey{type::kCustomResourceDefinition, "", "sofas.example.com"};
+constexpr const char* kSofaPath = "/apis/example.com/v1/namespaces/default/sofas";
+constexpr const char* kRedSofa = R"({"apiVersion":"example.com/v1","kind":"Sofa","metadata":{"name":"red"}})";
+const ObjectKey kRed{"sofas.example.com", "default", "red"};
 
 TEST_F(PipelineTest, ADefinitionIsDeletedThoughOneOfItsObjectsVanishesMeanwhile_CRD_13) {
   const ObjectKey definition{type::kCustomResourceDefinition, "", "sofas.example.com"};
@@ -214,8 +224,9 @@ TEST_F(PipelineTest, ADefinitionIsDeletedThoughOneOfItsObjectsVanishesMeanwhile_
     server_.run();
     EXPECT_EQ(first->response->status, 200);
     EXPECT_EQ(second->response->status, 200) << second->response->body;
-    EXPECT_EQ(server_.state().find(definition), nullptr) << "it is deleted, not said to be absent: " << target;
+    EXPECT_TRUE(deleting(server_.state().value_of(definition))) << "not said to be absent: " << target;
     EXPECT_EQ(server_.state().find({"sofas.example.com", "default", "blue"}), nullptr);
+    release(definition);
     EXPECT_EQ(answer("DELETE", one).status, 404);
   }
 }
@@ -223,7 +234,7 @@ TEST_F(PipelineTest, ADefinitionIsDeletedThoughOneOfItsObjectsVanishesMeanwhile_
 TEST_F(PipelineTest, ADefinitionIsDeletedThoughItIsChangedMeanwhile_CRD_13) {
   const std::string one = std::string{kDefinitions} + "/sofas.example.com";
   ASSERT_EQ(answer("POST", kDefinitions, kSofas).status, 201);
-  // An object that finalizers hold: the definition is written anew, which is bound to what was read.
+  // The definition is written anew, which is bound to what was read.
   ASSERT_EQ(answer("POST", "/apis/example.com/v1/namespaces/default/sofas",
                    R"({"metadata":{"name":"red","finalizers":["example.com/keep"]}})")
                 .status,
@@ -237,6 +248,115 @@ TEST_F(PipelineTest, ADefinitionIsDeletedThoughItIsChangedMeanwhile_CRD_13) {
   const Value& left = server_.state().value_of({type::kCustomResourceDefinition, "", "sofas.example.com"});
   EXPECT_TRUE(deleting(left));
   EXPECT_EQ(left["metadata"]["labels"]["a"].str(), "b") << "neither write is lost";
+}
+
+TEST_F(PipelineTest, AnObjectThatIsCreatedWhileItsDefinitionIsDeletedKeepsTheDefinition_CRD_13) {
+  ASSERT_EQ(answer("POST", kDefinitions, kSofas).status, 201);
+  const auto created = start(ManualServer::request("POST", kSofaPath), kRedSofa);
+  const auto deleted = start(ManualServer::request("DELETE", std::string{kDefinitions} + "/sofas.example.com"));
+  server_.run();
+  EXPECT_EQ(created->response->status, 201);
+  EXPECT_EQ(deleted->response->status, 200);
+  EXPECT_NE(server_.state().find(kRed), nullptr);
+  EXPECT_TRUE(deleting(server_.state().value_of(kSofasKey))) << "it has an object, which the lifecycle role deletes";
+}
+
+TEST_F(PipelineTest, NothingIsCreatedOfADefinitionThatIsDeletedMeanwhile_CRD_13) {
+  ASSERT_EQ(answer("POST", kDefinitions, kSofas).status, 201);
+  const auto context = server_.context("POST", kSofaPath);  // which is resolved, and waits for a webhook then
+  const auto refusal = [&] {
+    const auto write = decode(server_.server(), *context, kRedSofa);
+    Lane lane = server_.lane();
+    const auto written = server_.finish(carry_out(server_.server(), *context, write.value(), lane));
+    return written ? ErrorCode::kInternal : written.error().error.code;
+  };
+  ASSERT_EQ(answer("DELETE", std::string{kDefinitions} + "/sofas.example.com").status, 200);
+  const HttpResponse applied =
+      answer("PATCH", std::string{kSofaPath} + "/red?fieldManager=m", kRedSofa, "application/apply-patch+yaml");
+  EXPECT_EQ(applied.status, 403);
+  EXPECT_NE(applied.body.find("create not allowed while custom resource definition is terminating"), std::string::npos);
+  EXPECT_EQ(refusal(), ErrorCode::kForbidden);
+  release(kSofasKey);
+  EXPECT_EQ(server_.state().find(kSofasKey), nullptr);
+  EXPECT_EQ(refusal(), ErrorCode::kNotFound);
+  EXPECT_EQ(server_.state().find(kRed), nullptr);
+}
+
+constexpr const char* kDefinitionOfTwoVersions = R"({"metadata":{"name":"sofas.example.com"},"spec":{
+    "group":"example.com","scope":"Namespaced","names":{"plural":"sofas","kind":"Sofa"},"versions":[
+    {"name":"v1","served":true,"storage":true,"selectableFields":[{"jsonPath":".spec.a"}],"schema":{"openAPIV3Schema":
+      {"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}}}}},
+    {"name":"v2","served":true,"storage":false,"selectableFields":[{"jsonPath":".spec.a"}],"schema":{"openAPIV3Schema":
+      {"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"}}}}}}}]}})";
+constexpr const char* kSofaOfV1 = R"({"apiVersion":"example.com/v1","kind":"Sofa","metadata":{"name":"red",
+    "finalizers":["foregroundDeletion","example.com/keep"]},"spec":{"a":"x","b":"y"}})";
+constexpr const char* kSofaPathOfV2 = "/apis/example.com/v2/namespaces/default/sofas";
+
+TEST_F(PipelineTest, ADeletionThroughAnotherVersionLeavesWhatIsStored_CRD_10) {
+  ASSERT_EQ(answer("POST", kDefinitions, kDefinitionOfTwoVersions).status, 201);
+  ASSERT_EQ(answer("POST", kSofaPath, kSofaOfV1).status, 201);
+  const std::string one = std::string{kSofaPathOfV2} + "/red";
+  ASSERT_EQ(answer("DELETE", one + "?propagationPolicy=Foreground").status, 200);
+  // Takes back the finalizer of the first one, so that the object is written anew.
+  const HttpResponse deleted = answer("DELETE", one + "?propagationPolicy=Background");
+  ASSERT_EQ(deleted.status, 200) << deleted.body;
+  const Value shown = parse_json(deleted.body).value();
+  EXPECT_EQ(shown["apiVersion"].str(), "example.com/v2");
+  EXPECT_FALSE(shown["spec"].contains("b")) << deleted.body;
+  const Value& left = server_.state().value_of(kRed);
+  EXPECT_EQ(left["metadata"]["finalizers"].size(), 1U);
+  EXPECT_EQ(left["apiVersion"].str(), "example.com/v1");
+  EXPECT_EQ(left["spec"]["b"].str(), "y");
+}
+
+TEST_F(PipelineTest, ACollectionIsDeletedThoughItsConverterFails) {
+  Value definition = parse_json(kDefinitionOfTwoVersions).value();
+  definition.edit("spec").set("conversion", parse_json(R"({"strategy":"Webhook","webhook":{
+      "conversionReviewVersions":["v1"],"clientConfig":{"url":"https://converter.example.com"}}})")
+                                                .value());
+  ASSERT_EQ(answer("POST", kDefinitions, to_json(definition)).status, 201);
+  ASSERT_EQ(answer("POST", kSofaPath, kRedSofa).status, 201);
+  // Fields of this version select what is deleted.
+  EXPECT_EQ(answer("DELETE", std::string{kSofaPathOfV2} + "?fieldSelector=spec.a%3Dx").status, 500);
+  EXPECT_NE(server_.state().find(kRed), nullptr);
+  const HttpResponse deleted = answer("DELETE", std::string{kSofaPathOfV2} + "?fieldSelector=metadata.name%3Dred");
+  EXPECT_EQ(deleted.status, 200) << deleted.body;
+  EXPECT_EQ(parse_json(deleted.body).value()["items"].size(), 1U);
+  EXPECT_EQ(server_.state().find(kRed), nullptr);
+}
+
+/// Lists in lists, each with a default of `count` objects.
+Value schema_of_multiplying_defaults(int depth, size_t count) {
+  Value items = Value::object({{"type", "object"}});
+  if (depth > 0) {
+    items.set("properties", Value::object({{"x", schema_of_multiplying_defaults(depth - 1, count)}}));
+  }
+  Value list = Value::object({{"type", "array"}, {"items", std::move(items)}});
+  list.set("default", Value::array(Value::Array(count, Value::object())));
+  return list;
+}
+
+TEST_F(PipelineTest, AStoredDefinitionWhoseDefaultsMultiplyIsServedAndItsObjectsAreRefused) {
+  Value definition = parse_json(kSofas).value();
+  Value& schema = definition.edit("spec").edit("versions").edit_items()[0].edit("schema").edit("openAPIV3Schema");
+  schema.set("properties", Value::object({{"x", schema_of_multiplying_defaults(3, 100)}}));
+  const HttpResponse refused = answer("POST", kDefinitions, to_json(definition));
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_NE(refused.body.find("openAPIV3Schema.properties[x].items.properties[x].default: Forbidden: the defaults of "),
+            std::string::npos)
+      << refused.body.substr(0, 2000);
+  definition.set("apiVersion", "apiextensions.k8s.io/v1");
+  definition.set("kind", "CustomResourceDefinition");
+  server_.put(ObjectCreated{kSofasKey, definition});  // by an older build
+  const HttpResponse object = answer("POST", kSofaPath, kRedSofa);
+  EXPECT_EQ(object.status, 422);
+  EXPECT_NE(object.body.find("].x: Forbidden: its default is not filled in"), std::string::npos) << object.body;
+  server_.put(ObjectCreated{kRed, parse_json(kRedSofa).value()});
+  EXPECT_EQ(answer("PATCH", std::string{kSofaPath} + "/red", R"({"metadata":{"labels":{"a":"b"}}})",
+                   "application/merge-patch+json")
+                .status,
+            200)
+      << "what could not be filled in before holds no object";
 }
 
 TEST_F(PipelineTest, RequestsEndAtTheStageThatRejectsThem) {

@@ -111,7 +111,7 @@ class LifecycleRole final : public Role {
 
   // Any change inside a terminating namespace, or to a terminating cluster, may have been the last one.
   static void wake_space(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
-    if (change.removed()) {
+    if (change.removed() || change.before.is_null()) {
       const ObjectKey definition{type::kCustomResourceDefinition, "", change.object.type};
       if (deleting(state.value_of(definition))) wake.push_back(definition);
     }

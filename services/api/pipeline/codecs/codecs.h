@@ -11,7 +11,7 @@
 namespace shiplog::api {
 
 /// POST: a new object of the kind.
-StageResult<WriteRequest> decode_create(const Server& server, const RequestContext& context, const std::string& body);
+StageResult<WriteRequest> decode_create(const RequestContext& context, const std::string& body);
 /// PUT, also of status, approval and finalize. Some kinds are created if they do not exist (CRU-3).
 StageResult<WriteRequest> decode_update(const RequestContext& context, const std::string& body);
 /// PATCH with a JSON patch, a merge patch or a strategic merge patch.

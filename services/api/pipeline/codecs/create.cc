@@ -4,11 +4,8 @@
 
 namespace shiplog::api {
 
-StageResult<WriteRequest> decode_create(const Server& server, const RequestContext& context, const std::string& body) {
+StageResult<WriteRequest> decode_create(const RequestContext& context, const std::string& body) {
   const Kind& kind = *context.kind;
-  if (!kind.builtin && server.options.kinds->terminating(kind.type())) {  // CRD-13
-    return Error{ErrorCode::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"};
-  }
   WriteRequest write;
   SHIPLOG_TRY(write.parameters, write_parameters(context.request));
   Proposal proposal{.operation = "CREATE", .verb = "create", .success = 201};

@@ -122,21 +122,17 @@ Value terminating_definition(Value crd, UtcMillis now) {
   return crd;
 }
 
-/// Removing a definition removes its objects, in the same entry: there is no moment in which they have no kind. When
-/// finalizers hold some, the definition waits for them (CRD-13); the role "lifecycle" lets it go.
+/// Removing a definition removes its objects, in the same entry: there is no moment in which they have no kind. It is
+/// kept until the role "lifecycle" finds none in the state (CRD-13): finalizers may hold some, and others may have been
+/// created since they were read here.
 Result<std::vector<Event>> instances_go_first(const Server& server, const ObjectKey& key, const Value& crd) {
   std::vector<Event> events;
   if (key.type != type::kCustomResourceDefinition) return events;
   const std::string type = crd["spec"]["names"]["plural"].str() + "." + crd["spec"]["group"].str();
   SHIPLOG_TRY(const auto rows, server.objects.record().read(
                                    [&](const View& view) { return ObjectQuery{view}.list(ObjectList{.type = type}); }));
-  bool held = false;
-  for (const ObjectRow& row : rows) {
-    SHIPLOG_TRY(const Value instance, parse_stored_json(row.json));
-    held = held || instance["metadata"]["finalizers"].size() > 0;
-    events.emplace_back(DeletionRequested{row.key, 0, "Background"});
-  }
-  if (held && !deleting(crd)) {
+  for (const ObjectRow& row : rows) events.emplace_back(DeletionRequested{row.key, 0, "Background"});
+  if (!deleting(crd)) {
     events.emplace_back(ObjectUpdated{key, terminating_definition(crd, server.options.clock->now())});
   }
   return events;
@@ -181,9 +177,10 @@ StageResult<WriteChanges> deletion(const Server& server, const ObjectKey& key, c
                                    const Value& old) {
   WriteChanges changes;
   changes.object = old;
-  changes.gone = old["metadata"]["finalizers"].size() == 0;  // of a dry run
+  // Of a dry run.
+  changes.gone = old["metadata"]["finalizers"].size() == 0 && key.type != type::kCustomResourceDefinition;
   SHIPLOG_TRY(changes.events, instances_go_first(server, key, old));
-  // A definition that is held is written anew, so that must be the one that was read.
+  // A definition is written anew, so that must be the one that was read.
   bool rewrites = std::ranges::any_of(changes.events,
                                       [](const Event& event) { return std::holds_alternative<ObjectUpdated>(event); });
   SHIPLOG_TRY(auto taken_back, without_other_policies(server, key, old, options));
