@@ -219,8 +219,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     if (!out.empty()) write(std::move(out));
   }
 
-  bool matches(const Value& object) const {
-    if (!labels_.matches(object["metadata"]["labels"])) return false;
+  bool matches_fields(const Value& object) const {
     return fields_.depends_on_version() ? fields_.matches(in_version(*context_->kind, object))
                                         : fields_.matches(object);
   }
@@ -230,10 +229,18 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     return needs_conversion(*context_->kind, object) && (shows_converted(*context_) || fields_.depends_on_version());
   }
 
-  void add_initial(Value object, std::string& out) {
+  /// Whether the object is selected, as far as that can be decided before it is converted. Labels are compared as they
+  /// are stored, as in lists.
+  bool may_match(const Value& object) const {
+    if (object.is_null() || !labels_.matches(object["metadata"]["labels"])) return false;
+    return must_convert(object) ? fields_.may_match(object) : matches_fields(object);
+  }
+
+  void add_initial(const Value& object, std::string& out) {
+    if (!may_match(object)) return;
     if (!unconverted_.empty() || must_convert(object)) {
-      unconverted_.push_back({{}, {}, std::move(object)});
-    } else if (matches(object)) {
+      unconverted_.push_back({{}, {}, object, false, true});
+    } else {
       event("ADDED", object, {}, out);
     }
   }
@@ -245,7 +252,8 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     earlier_ = std::move(earlier);
     std::vector<Value> objects;
     for (const UnconvertedChange& change : unconverted_) {
-      for (const Value* value : {&change.before, &change.after}) objects.push_back(*value);
+      objects.push_back(change.may_have_matched ? change.before : Value{});
+      objects.push_back(change.may_match ? change.after : Value{});
     }
     // Not while the mutex is held: what is known already is answered at once.
     server_.post_blocking([self = shared_from_this(), objects = std::move(objects)]() mutable {
@@ -263,7 +271,10 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     const std::vector<UnconvertedChange> changes = std::move(unconverted_);
     unconverted_.clear();
     for (size_t i = 0; i < changes.size(); ++i) {
-      select(changes[i].revision, std::move(objects[2 * i]), std::move(objects[2 * i + 1]), {}, out);
+      const bool matched = changes[i].may_have_matched && matches_fields(objects[2 * i]);
+      const bool match = changes[i].may_match && matches_fields(objects[2 * i + 1]);
+      show({changes[i].revision, matched, match, changes[i].after.is_null()}, std::move(objects[2 * i]),
+           objects[2 * i + 1], {}, out);
     }
     if (std::exchange(ends_initial_, false)) bookmark(out, true);
     converting_ = false;
@@ -348,22 +359,29 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
         *value = std::move(opened);
       }
     }
-    if (!unconverted_.empty() || must_convert(before) || must_convert(after)) {
-      unconverted_.push_back({revision, std::move(before), std::move(after)});
+    const bool matched = may_match(before);
+    const bool match = may_match(after);
+    if (!matched && !match) return ok();
+    if (!unconverted_.empty() || (matched && must_convert(before)) || (match && must_convert(after))) {
+      unconverted_.push_back({revision, std::move(before), std::move(after), matched, match});
     } else {
-      select(revision, std::move(before), std::move(after), json, out);
+      show({revision, matched, match, after.is_null()}, std::move(before), after, json, out);
     }
     return ok();
   }
 
-  void select(Revision revision, Value before, const Value& after, std::string_view json, std::string& out) {
-    const bool matched = !before.is_null() && matches(before);
-    const bool match = !after.is_null() && matches(after);
-    if (match) event(matched ? "MODIFIED" : "ADDED", after, json, out);
-    if (match || !matched) return;
-    const bool removed = after.is_null();
-    before.edit("metadata").set("resourceVersion", std::to_string(revision.value));
-    event("DELETED", before, removed ? json : std::string_view{}, out);
+  /// What the selectors make of a change.
+  struct SelectedChange {
+    Revision revision;
+    bool matched = false, match = false;  // before and after it
+    bool removed = false;
+  };
+
+  void show(const SelectedChange& change, Value before, const Value& after, std::string_view json, std::string& out) {
+    if (change.match) return event(change.matched ? "MODIFIED" : "ADDED", after, json, out);
+    if (!change.matched) return;
+    before.edit("metadata").set("resourceVersion", std::to_string(change.revision.value));
+    event("DELETED", before, change.removed ? json : std::string_view{}, out);
   }
 
   /// `json`: the object's, where it is known: a thousand watches of one change do not write it out a thousand times.
@@ -431,6 +449,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   struct UnconvertedChange {
     Revision revision;
     Value before, after;
+    bool may_have_matched = false, may_match = false;  // by what is not converted
   };
 
   std::mutex mutex_;  // what follows; pulling and ending may happen on two threads

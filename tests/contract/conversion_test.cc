@@ -243,7 +243,8 @@ TEST(Conversion, WritingAnObjectMovesItToTheStorageVersion) {  // CRD-11
   const Answer updated = api().put(kDefinitions + "/shirts.moves.example.com", shirts.definition);
   ASSERT_EQ(updated.status, 200) << updated;
   EXPECT_EQ(updated.json["status"]["storedVersions"], json(R"(["v1","v2"])"));
-  EXPECT_NE(updated.headers.get("Warning").find("let policies that select moves.example.com/v1 select both versions"),
+  EXPECT_NE(updated.headers.get("Warning").find(
+                "let policies and overrides that select moves.example.com/v1 select both versions"),
             std::string::npos);
   const Answer old = api().get(shirts.path("v2") + "/a");
   EXPECT_EQ(old.json["spec"]["width"].as_int(), 10) << old;
@@ -269,6 +270,17 @@ TEST(Conversion, AuthorsOfPoliciesAreWarnedOfVersionsThatAreNotStored) {
   EXPECT_NE(made.headers.get("Warning").find("shirts are stored in policies.example.com/v1"), std::string::npos)
       << made.headers.get("Warning");
   EXPECT_EQ(api().remove(policies + "/shirts").status, 200);
+
+  policy.edit("spec").erase("placement");
+  policy.edit("spec").set("overrideRules", json(R"([{"overriders":{"plaintext":[
+      {"path":"/spec/size","operator":"replace","value":2}]}}])"));
+  const std::string overrides = "/apis/policy.karmada.io/v1alpha1/namespaces/default/overridepolicies";
+  const Answer overriding = api().post(overrides, policy);
+  ASSERT_EQ(overriding.status, 201) << overriding;
+  EXPECT_NE(overriding.headers.get("Warning").find("this selector overrides nothing in policies.example.com/v2"),
+            std::string::npos)
+      << overriding.headers.get("Warning");
+  EXPECT_EQ(api().remove(overrides + "/shirts").status, 200);
 }
 
 TEST(Conversion, AFailureIsShownAndNothingIsStored) {
@@ -299,6 +311,46 @@ TEST(Conversion, AFailureIsShownAndNothingIsStored) {
                  shirts.failed("v1", "returned invalid object: must have the same name: a != other"));
   EXPECT_EQ(api().remove(shirts.path("v2") + "/a").status, 200) << "a converter keeps nothing";
   EXPECT_EQ(api().get(shirts.path("v1") + "/a").status, 404);
+}
+
+TEST(Conversion, AConverterAnswersWithLittleMoreThanItIsAsked) {
+  const Shirts shirts{"bloated.example.com"};
+  ASSERT_EQ(api().post(shirts.path("v1"), shirts.shirt("v1", "a", R"({"size":1})")).status, 201);
+  converter().set_change([](Value& review) { review.set("padding", std::string(size_t{2} << 20U, 'x')); });
+  expect_failure(api().get(shirts.path("v2") + "/a"), 500, "InternalError", shirts.failed("v1", "failed: Post"));
+  converter().set_change([](Value& review) { review.set("padding", std::string(size_t{1} << 19U, 'x')); });
+  EXPECT_EQ(api().get(shirts.path("v2") + "/a").status, 200);
+}
+
+TEST(Conversion, AWatchConvertsWhatItSelectsAndComparesStoredLabels) {  // as lists do
+  const Shirts shirts{"labels.example.com"};
+  for (const char* name : {"a", "b"}) {
+    Value shirt = shirts.shirt("v1", name, R"({"size":1})");
+    shirt.edit("metadata").set("labels", json(R"({"color":"red"})"));
+    ASSERT_EQ(api().post(shirts.path("v1"), shirt).status, 201);
+  }
+  // Labels have other names in v2, and the webhook cannot convert b.
+  converter().set_change([](Value& review) {
+    for (Value& object : review.edit("response").edit("convertedObjects").edit_items()) {
+      object.edit("metadata").set("labels", json(R"({"colour":"red"})"));
+      if (object["metadata"]["name"].as_string() == "b") object.set("kind", "Broken");
+    }
+  });
+  const std::string named = shirts.path("v2") + "?watch=true&fieldSelector=metadata.name%3Da";
+  const auto by_name = api().watch(named);
+  const auto by_label = api().watch(named + "&labelSelector=color%3Dred");
+  const auto by_converted_label = api().watch(named + "&labelSelector=colour%3Dred");
+  ASSERT_TRUE(by_name->wait_for(1));
+  ASSERT_TRUE(by_label->wait_for(1));
+  for (const char* name : {"/b", "/a"}) ASSERT_EQ(api().remove(shirts.path("v1") + name).status, 200);
+  ASSERT_TRUE(by_name->wait_for(2));
+  ASSERT_TRUE(by_label->wait_for(2));
+  for (const auto* watch : {by_name.get(), by_label.get()}) {
+    EXPECT_EQ(watch->events()[0]["type"].str(), "ADDED");
+    EXPECT_EQ(watch->events()[1]["type"].str(), "DELETED");
+    EXPECT_EQ(watch->events()[1]["object"]["metadata"]["name"].str(), "a");
+  }
+  EXPECT_TRUE(by_converted_label->events().empty()) << "as a list with this selector";
 }
 
 TEST(Conversion, AConverterChangesNoMetadataOfOthers) {
