@@ -137,6 +137,7 @@ void RequestAudit::writes(const RequestContext& context, const Value& object) {
 }
 
 void RequestAudit::annotated(const std::string& key, const std::string& value) {
+  const std::lock_guard lock{annotations_mutex_};
   facts_.annotations.emplace(key, value);
 }
 
@@ -159,6 +160,11 @@ bool RequestAudit::records_response(const HttpResponse& response, int status) co
          response.body.find("\"kind\":\"Status\"") != std::string::npos;
 }
 
+std::shared_ptr<AuditedRequest> RequestAudit::copied_facts() const {
+  const std::lock_guard lock{annotations_mutex_};
+  return std::make_shared<AuditedRequest>(facts_);
+}
+
 void RequestAudit::record(AuditStage stage, int status, const HttpResponse* response,
                           std::function<void(bool stored)> done) const {
   if (facts_.decision.omitted.contains(stage)) {
@@ -166,7 +172,7 @@ void RequestAudit::record(AuditStage stage, int status, const HttpResponse* resp
     return;
   }
   AuditLogEvent event;
-  auto facts = std::make_shared<AuditedRequest>(facts_);
+  auto facts = copied_facts();
   event.stage = stage;
   event.at = {clock_.now().value * 1000};
   event.status = status;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "services/api/auditing/auditor.h"
@@ -23,7 +24,8 @@ class RequestAudit {
   void resolved(const RequestTarget& target, const std::string& body, std::string_view content_type);
   /// The object that is written, as it is proposed.
   void writes(const RequestContext& context, const Value& object);
-  /// An admission policy adds this. A key that is there stays as it is.
+  /// An admission policy adds this. A key that is there stays as it is. Threads: any: objects of a collection are
+  /// deleted at the same time.
   void annotated(const std::string& key, const std::string& value);
   /// The entry of the journal that holds the change of the object, or its refusal.
   void committed(const RequestContext& context, const ObjectKey& object, const EntryId& entry, const Outcome& outcome);
@@ -36,10 +38,12 @@ class RequestAudit {
 
  private:
   bool records_response(const HttpResponse& response, int status) const;
+  std::shared_ptr<AuditedRequest> copied_facts() const;
 
   const Auditor& auditor_;
   const Clock& clock_;
   AuditedRequest facts_;
+  mutable std::mutex annotations_mutex_;  // of those in facts_, as soon as policies may add some
   bool authenticated_;
 };
 
