@@ -70,6 +70,19 @@ Result<Value> patched_scale(const std::string& type, const Value& before, const 
   return apply_merge_patch(before, patch);
 }
 
+/// The body as a Scale, whose kind the client may leave out: admission sees it.
+Result<Value> as_scale(Value body) {
+  if (!body.is_object()) return Error{ErrorCode::kBadRequest, "the body of the request must be a JSON object"};
+  for (const auto& [field, expected] : {std::pair{"apiVersion", "autoscaling/v1"}, std::pair{"kind", "Scale"}}) {
+    if (!body[field].is_empty() && body[field].as_string() != expected) {
+      return Error{ErrorCode::kBadRequest, std::string{"the "} + field + " in the data (" + body[field].str() +
+                                               ") does not match the expected one (" + expected + ")"};
+    }
+    body.set(field, expected);
+  }
+  return body;
+}
+
 /// The object with new replicas, checked by its schema as any update of it is. Built-in kinds have no such schema.
 StageResult<Value> checked(const Server& server, const RequestContext& context, const WriteParameters& parameters,
                            const Value& old, Value object) {
@@ -153,6 +166,7 @@ StageResult<WriteRequest> decode_scale(const Server& server, const RequestContex
     if (!put) {
       SHIPLOG_TRY(proposal.object, patched_scale(type, proposal.old, given));
     }
+    SHIPLOG_TRY(proposal.object, as_scale(std::move(proposal.object)));
     const Value& stated = proposal.object["metadata"]["resourceVersion"];
     if (!stated.is_empty() && stated != current.value()["metadata"]["resourceVersion"]) {
       return conflict(context.subject());
