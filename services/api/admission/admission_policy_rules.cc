@@ -4,6 +4,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 #include "services/api/expressions/admission_expression.h"
+#include "services/api/expressions/variable_depth.h"
 
 // ValidatingAdmissionPolicies and their bindings. Source: pkg/apis/admissionregistration/validation of Kubernetes.
 
@@ -71,14 +72,23 @@ void check_param_kind(const Value& kind, Causes& causes) {
   check_filled(kind["kind"], "spec.paramKind.kind", causes);
 }
 
-/// The variables that compile, with their types: what is after them may use them.
+/// The type of a variable; dyn if its expression is refused.
+cel::CelType type_of_variable(const Value& expression, const ExpressionScope& scope, const std::string& field,
+                              Causes& causes) {
+  const auto program = compile_expression(expression.as_string(), scope, {});
+  if (program) return program.value().type();
+  causes.invalid(field, expression, program.error().message);
+  return Kind::kDyn;
+}
+
+/// The variables, with their types: what is after them may use them.
 std::shared_ptr<const Variables> check_variables(const Value& list, bool params, Causes& causes) {
   auto known = std::make_shared<Variables>();
   if (list.size() > kMostVariables) {
-    // Each one may read the one before it, so the depth of an evaluation is bounded.
     causes.too_many("spec.variables", list.size(), kMostVariables);
     return known;
   }
+  VariableDepths depths;
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string here = at("spec.variables", i);
     const std::string name = list[i]["name"].str();
@@ -90,18 +100,20 @@ std::shared_ptr<const Variables> check_variables(const Value& list, bool params,
     } else if (taken) {
       causes.duplicate(here + ".name", list[i]["name"]);
     }
-    if (is_blank(list[i]["expression"].as_string())) {
+    const Value& expression = list[i]["expression"];
+    if (is_blank(expression.as_string())) {
       causes.required(here + ".expression");
       continue;
     }
-    const auto program = compile_expression(
-        list[i]["expression"].as_string(),
-        ExpressionScope{.params = params, .authorizer = true, .variables = std::make_shared<const Variables>(*known)},
-        {});
-    if (!program) causes.invalid(here + ".expression", list[i]["expression"], program.error().message);
-    if (!name.empty() && !taken) {
-      known->push_back({name, program ? program.value().type() : cel::CelType{Kind::kDyn}});
+    cel::CelType type{Kind::kDyn};
+    if (const auto added = depths.add(name, expression.as_string()); !added) {
+      causes.invalid(here + ".expression", expression, added.error().message);
+    } else {
+      const ExpressionScope scope{
+          .params = params, .authorizer = true, .variables = std::make_shared<const Variables>(*known)};
+      type = type_of_variable(expression, scope, here + ".expression", causes);
     }
+    if (!name.empty() && !taken) known->push_back({name, std::move(type)});
   }
   return known;
 }

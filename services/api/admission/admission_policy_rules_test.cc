@@ -137,5 +137,20 @@ TEST(AdmissionPolicyRules, BindingsNameAPolicyAndWhatHappens) {
             "spec.paramRef.parameterNotFoundAction");
 }
 
+TEST(AdmissionPolicyRules, AChainOfVariablesIsLimitedByItsDepth) {
+  const auto chain = [](int length, int levels) {
+    std::string variables = R"({"name":"v0","expression":"0"})";
+    for (int i = 1; i < length; ++i) {
+      std::string expression = "variables.v" + std::to_string(i - 1);
+      for (int level = 0; level < levels; ++level) expression = "(" + expression + " + 1)";
+      variables += R"(,{"name":"v)" + std::to_string(i) + R"(","expression":")" + expression + "\"}";
+    }
+    return policy(R"("variables":[)" + variables + R"(],"validations":[{"expression":"variables.v0 == 0"}])");
+  };
+  EXPECT_EQ(chain(128, 1), "");
+  EXPECT_EQ(chain(9, 100), "");
+  EXPECT_EQ(chain(11, 100), "spec.variables[10].expression");
+}
+
 }  // namespace
 }  // namespace shiplog::api
