@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "services/api/expressions/variable_depth.h"
 #include "services/cel/cel_value.h"
 
 namespace shiplog::api {
@@ -34,43 +35,46 @@ std::string trimmed(std::string_view text) {
 /// The value of `variables`: each one is evaluated when it is first read, at the cost of the policy.
 class PolicyVariables final : public cel::CelMap {
  public:
-  PolicyVariables(const PolicyExpressions& policy, CostBudget& budget) : policy_{&policy}, budget_{&budget} {}
+  explicit PolicyVariables(const PolicyExpressions& policy) : policy_{&policy} {}
+  void charge(CostBudget& budget) { budget_ = &budget; }
   /// What the expressions of the variables see: has this map itself, too, so that it is set afterwards. Outlives this.
   void see(const std::vector<CelValue>* values) { values_ = values; }
 
   size_t size() const override { return policy_->variables.size(); }
   std::vector<CelValue> keys() const override {
     std::vector<CelValue> keys;
-    for (const auto& [name, expression] : policy_->variables) keys.push_back(CelValue::string(name));
+    for (const PolicyExpressions::Variable& each : policy_->variables) keys.push_back(CelValue::string(each.name));
     return keys;
   }
   std::optional<CelValue> find(const CelValue& key) const override {
     return key.is(CelValue::Kind::kString) ? field(key.as_string()) : std::nullopt;
   }
   std::optional<CelValue> field(std::string_view name) const override {
-    const auto found = std::ranges::find_if(policy_->variables, [&](const auto& each) { return each.first == name; });
+    const auto found = std::ranges::find(policy_->variables, name, &PolicyExpressions::Variable::name);
     if (found == policy_->variables.end()) return std::nullopt;
-    const auto [known, added] = known_.try_emplace(found->first);
+    const auto [known, added] = known_.try_emplace(found->name);
     // An expression sees the variables before it only, so this does not come back to itself.
     if (added) {
-      CelValue value = evaluated(found->first, found->second);
-      known_[found->first] = std::move(value);
+      CelValue value = evaluated(*found);
+      known_[found->name] = std::move(value);
     }
-    return known_[found->first];
+    return known_[found->name];
   }
 
  private:
-  CelValue evaluated(const std::string& name, const LazyExpression& expression) const {
-    if (const auto& program = expression.program(); !program) {
-      return CelValue::error("composited variable \"" + name + "\" fails to compile: " + program.error().message);
+  CelValue evaluated(const PolicyExpressions::Variable& variable) const {
+    const std::string what = "composited variable \"" + variable.name + "\" fails to ";
+    if (!variable.refusal.empty()) return CelValue::error(what + "compile: " + variable.refusal);
+    if (const auto& program = variable.expression.program(); !program) {
+      return CelValue::error(what + "compile: " + program.error().message);
     }
-    auto value = evaluate_expression(expression, *values_, *budget_);
+    auto value = evaluate_expression(variable.expression, *values_, *budget_);
     if (value) return std::move(value).value();
-    return CelValue::error("composited variable \"" + name + "\" fails to evaluate: " + value.error().message);
+    return CelValue::error(what + "evaluate: " + value.error().message);
   }
 
   const PolicyExpressions* policy_;
-  CostBudget* budget_;
+  CostBudget* budget_ = nullptr;
   const std::vector<CelValue>* values_ = nullptr;
   mutable std::map<std::string, CelValue> known_;
 };
@@ -78,7 +82,7 @@ class PolicyVariables final : public cel::CelMap {
 /// What evaluates the expressions of one policy about one request.
 struct PolicyEvaluation {
   PolicyEvaluation(const PolicyExpressions& expressions, const ExpressionInput& input)
-      : variables{std::make_shared<PolicyVariables>(expressions, budget)},
+      : variables{std::make_shared<PolicyVariables>(expressions)},
         values{expression_values(expressions.scope, input, CelValue::map(variables))},
         message_values{expression_values(expressions.message_scope, input, CelValue::map(variables))} {
     variables->see(&values);
@@ -86,14 +90,19 @@ struct PolicyEvaluation {
   PolicyEvaluation(const PolicyEvaluation&) = delete;
   PolicyEvaluation& operator=(const PolicyEvaluation&) = delete;
 
-  CostBudget budget{kBindingCost};
+  void charge(CostBudget& to) {
+    budget = &to;
+    variables->charge(to);
+  }
+
+  CostBudget* budget = nullptr;
   std::shared_ptr<PolicyVariables> variables;
   std::vector<CelValue> values, message_values;
 };
 
 /// A text of one line that is not too long; else empty.
 std::string message_by_expression(const LazyExpression& expression, PolicyEvaluation& evaluation) {
-  const auto value = evaluate_expression(expression, evaluation.message_values, evaluation.budget);
+  const auto value = evaluate_expression(expression, evaluation.message_values, *evaluation.budget);
   if (!value || !value.value().is(CelValue::Kind::kString)) return {};
   std::string message = trimmed(value.value().as_string());
   return message.size() > kLongestMessage || message.find('\n') != std::string::npos ? std::string{} : message;
@@ -107,16 +116,23 @@ std::string message_of(const PolicyExpressions::Validation& validation, PolicyEv
   return message;
 }
 
+/// At most so many bytes, in whole characters of UTF-8.
+void shorten(std::string& text, size_t most) {
+  if (text.size() <= most) return;
+  const auto continues = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
+  while (most > 0 && continues(most)) --most;
+  text.resize(most);
+}
+
 void annotate(const AdmissionPolicy& policy, PolicyEvaluation& evaluation, PolicyVerdict& verdict) {
-  evaluation.budget = CostBudget{kBindingCost};
   for (const auto& [key, expression] : policy.expressions().annotations) {
-    const auto value = evaluate_expression(expression, evaluation.message_values, evaluation.budget);
+    const auto value = evaluate_expression(expression, evaluation.message_values, *evaluation.budget);
     if (!value) {
       if (policy.fails_closed) verdict.annotation_errors.push_back(value.error().message);
-      if (evaluation.budget.exceeded) return;
+      if (evaluation.budget->exceeded) return;
     } else if (value.value().is(CelValue::Kind::kString)) {
       std::string text = trimmed(value.value().as_string());
-      if (text.size() > kLongestAnnotation) text.resize(kLongestAnnotation);
+      shorten(text, kLongestAnnotation);
       if (!text.empty()) verdict.annotations.emplace_back(key, std::move(text));
     }
   }
@@ -148,12 +164,19 @@ const PolicyExpressions& AdmissionPolicy::expressions() const {
   std::call_once(once_, [&] {
     ExpressionScope scope{.params = has_params(), .authorizer = true};
     std::vector<cel::CelVariable> known;
+    VariableDepths depths;
     for (const Value& variable : spec_["variables"].items()) {
       scope.variables = std::make_shared<const std::vector<cel::CelVariable>>(known);
-      LazyExpression expression{variable["expression"].str(), scope, {}};
-      const auto& program = expression.program();
-      known.push_back({variable["name"].str(), program ? program.value().type() : cel::CelType{Kind::kDyn}});
-      expressions_.variables.emplace_back(variable["name"].str(), std::move(expression));
+      PolicyExpressions::Variable made{variable["name"].str(), LazyExpression{variable["expression"].str(), scope, {}}};
+      cel::CelType type{Kind::kDyn};
+      // Refused when it is written; an older build may have stored it.
+      if (const auto added = depths.add(made.name, made.expression.text()); !added) {
+        made.refusal = added.error().message;
+      } else if (const auto& program = made.expression.program(); program) {
+        type = program.value().type();
+      }
+      known.push_back({made.name, std::move(type)});
+      expressions_.variables.push_back(std::move(made));
     }
     scope.variables = std::make_shared<const std::vector<cel::CelVariable>>(known);
     ExpressionScope message_scope = scope;
@@ -196,39 +219,47 @@ AdmissionPolicyBinding policy_binding_of(const Value& object) {
   return binding;
 }
 
-PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input) {
+PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input, PolicyBudget& budget) {
   PolicyVerdict verdict;
+  const bool shared = budget.params++ > 0;
   const auto fail = [&](size_t index, std::string why) {
     if (policy.fails_closed) verdict.failures.push_back({index, std::move(why), ""});
   };
+  const auto exceed = [&](size_t index, const std::string& why) {
+    if (!shared) return fail(index, why);
+    verdict.failures.push_back({index, "the parameters of the binding cost too much together: " + why, ""});
+  };
   std::string error;
-  const auto fulfilled = fulfils(policy.conditions, input, policy.has_params(), error);
+  const auto fulfilled = fulfils(policy.conditions, input, policy.has_params(), budget.conditions, error);
   if (fulfilled == false) return verdict;
   if (!fulfilled) {
-    fail(0, error);
+    budget.conditions.exceeded ? exceed(0, error) : fail(0, error);
     return verdict;
   }
   PolicyEvaluation evaluation{policy.expressions(), input};
+  evaluation.charge(budget.validations);
   const auto& validations = policy.expressions().validations;
   for (size_t i = 0; i < validations.size(); ++i) {
-    const auto value = evaluate_expression(validations[i].expression, evaluation.values, evaluation.budget);
-    if (evaluation.budget.exceeded) {
+    const auto value = evaluate_expression(validations[i].expression, evaluation.values, *evaluation.budget);
+    if (evaluation.budget->exceeded) {
       verdict.failures.clear();
-      fail(i, value.error().message);
+      exceed(i, value.error().message);
       return verdict;
     }
     if (!value) {
       fail(i, value.error().message);
     } else if (!value.value().is(CelValue::Kind::kBool) || !value.value().as_bool()) {
       std::string message = message_of(validations[i], evaluation);
-      if (evaluation.budget.exceeded) {
-        fail(i, "failed messageExpression: validation failed due to running out of cost budget");
+      if (evaluation.budget->exceeded) {
+        exceed(i, "failed messageExpression: validation failed due to running out of cost budget");
         return verdict;
       }
       verdict.failures.push_back({i, std::move(message), validations[i].reason});
     }
   }
+  evaluation.charge(budget.annotations);
   annotate(policy, evaluation, verdict);
+  if (budget.annotations.exceeded && shared) exceed(0, "audit annotations ran out of cost budget");
   return verdict;
 }
 

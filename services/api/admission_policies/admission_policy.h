@@ -26,6 +26,11 @@ AdmissionPolicyMatch policy_match_of(const Value& match_resources);
 /// The expressions of a policy. Compiled when they are first needed, as the types of its variables are needed for the
 /// rest.
 struct PolicyExpressions {
+  struct Variable {
+    std::string name;
+    LazyExpression expression;
+    std::string refusal = {};  ///< why it is not to be evaluated; empty: it is
+  };
   struct Validation {
     LazyExpression expression;
     std::optional<LazyExpression> message_expression;
@@ -33,7 +38,7 @@ struct PolicyExpressions {
   };
   ExpressionScope scope;          ///< of validations and variables
   ExpressionScope message_scope;  ///< of message expressions and audit annotations: without the authorizer
-  std::vector<std::pair<std::string, LazyExpression>> variables;
+  std::vector<Variable> variables;
   std::vector<Validation> validations;
   std::vector<std::pair<std::string, LazyExpression>> annotations;  ///< by key
 };
@@ -81,7 +86,20 @@ struct PolicyVerdict {
   std::vector<std::pair<std::string, std::string>> annotations;
 };
 
-/// Evaluates a policy that the request matches. `input`: with ns and params. Pure.
-PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input);
+/// What the evaluations of one binding may cost together, however many parameters it selects: users who may write
+/// parameters could otherwise make every request take minutes.
+struct PolicyBudget {
+  CostBudget conditions{kMatchConditionsCost};
+  CostBudget validations{kBindingCost};
+  CostBudget annotations{kBindingCost};
+  size_t params = 0;  ///< that were evaluated within it
+
+  bool exceeded() const { return conditions.exceeded || validations.exceeded || annotations.exceeded; }
+};
+
+/// Evaluates a policy that the request matches. `input`: with ns and params. What the cost of other parameters leaves
+/// no budget for is a failure whatever failurePolicy states: users who may add parameters could otherwise put a policy
+/// out of force. Pure.
+PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input, PolicyBudget& budget);
 
 }  // namespace shiplog::api

@@ -1,8 +1,11 @@
 #include "services/api/admission_policies/admission_policy.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "events/base/yaml.h"
 
 namespace shiplog::api {
@@ -32,8 +35,9 @@ AdmissionPolicy policy_of(const std::string& spec) {
 
 /// What is wrong with a Deployment of five replicas, one failure a line.
 std::string failures(const std::string& spec, std::string_view params = {}) {
+  PolicyBudget budget;
   const PolicyVerdict verdict =
-      evaluate_policy(policy_of(spec), request_of("{metadata: {name: web}, spec: {replicas: 5}}", params));
+      evaluate_policy(policy_of(spec), request_of("{metadata: {name: web}, spec: {replicas: 5}}", params), budget);
   std::string lines;
   for (const auto& failure : verdict.failures) {
     lines += std::to_string(failure.index) + " " + failure.message +
@@ -133,6 +137,85 @@ TEST(AdmissionPolicy, WhatCostsTooMuchEndsTheEvaluation) {
   }
   const std::string result = failures("variables: [" + variables + "], validations: [{expression: '" + uses + "'}]");
   EXPECT_NE(result.find("cost"), std::string::npos) << result;
+}
+
+// Users who may write parameters cannot multiply the cost of other users' requests.
+TEST(AdmissionPolicy, TheParametersOfABindingShareItsBudgets) {
+  const std::string costly = "'lists.range(690).distinct().size() == 690'";
+  for (const std::string& spec : {"validations: [{expression: " + costly + "}]",
+                                  "matchConditions: [{name: c, expression: " + costly + "}], validations: []",
+                                  std::string{"validations: [], auditAnnotations: [{key: k, valueExpression: \""
+                                              "lists.range(690).distinct().size() == 690 ? 'a' : 'b'\"}]"}}) {
+    const AdmissionPolicy policy = policy_of(spec);
+    PolicyBudget budget;
+    const auto evaluated = [&] { return evaluate_policy(policy, request_of("{metadata: {name: web}}"), budget); };
+    const PolicyVerdict first = evaluated();
+    EXPECT_TRUE(first.failures.empty() && first.annotation_errors.empty()) << spec;
+    PolicyVerdict last;
+    for (int param = 0; param < 50; ++param) last = evaluated();
+    std::string why = last.failures.empty() ? "" : last.failures[0].message;
+    for (const std::string& error : last.annotation_errors) why += error;
+    EXPECT_NE(why.find("cost budget"), std::string::npos) << spec << ": " << why;
+  }
+}
+
+TEST(AdmissionPolicy, WhatOtherParametersLeaveNoBudgetForFailsWhateverFailurePolicyStates) {
+  const std::string costly = "'lists.range(690).distinct().size() == 690'";
+  for (const std::string& spec : {"validations: [{expression: " + costly + "}]",
+                                  "matchConditions: [{name: c, expression: " + costly + "}], validations: []"}) {
+    const AdmissionPolicy policy = policy_of("failurePolicy: Ignore, " + spec);
+    PolicyBudget budget;
+    PolicyVerdict verdict;
+    for (int param = 0; param < 50 && verdict.failures.empty(); ++param) {
+      verdict = evaluate_policy(policy, request_of("{metadata: {name: web}}"), budget);
+    }
+    ASSERT_EQ(verdict.failures.size(), 1U) << spec;
+    EXPECT_EQ(verdict.failures[0].message.find("the parameters of the binding cost too much together"), 0U);
+  }
+}
+
+TEST(AdmissionPolicy, AParameterThatCostsTooMuchByItselfFailsByFailurePolicy) {
+  std::string uses = "true";
+  for (int i = 0; i < 14; ++i) uses += " && variables.v" + std::to_string(i);
+  std::string variables;
+  for (int i = 0; i < 14; ++i) {
+    variables += "{name: v" + std::to_string(i) + ", expression: 'lists.range(690).distinct().size() == 690'}, ";
+  }
+  EXPECT_EQ(
+      failures("failurePolicy: Ignore, variables: [" + variables + "], validations: [{expression: '" + uses + "'}]"),
+      "");
+}
+
+// Each variable is evaluated inside the one that reads it; an older build accepted any chain of them.
+TEST(AdmissionPolicy, AStoredChainOfVariablesThatIsTooDeepFailsInsteadOfOverflowingTheStack) {
+  std::string variables = "{name: v0, expression: '0'}";
+  for (int i = 1; i < 128; ++i) {
+    std::string expression = "variables.v" + std::to_string(i - 1);
+    for (int level = 0; level < 120; ++level) expression = "[0].map(x, " + expression + ")[0]";
+    variables += ", {name: v" + std::to_string(i) + ", expression: '" + expression + "'}";
+  }
+  const std::string spec = "variables: [" + variables + "], validations: [{expression: 'variables.v127 == 0'}]";
+  std::string result;
+  std::string ignored;
+  std::thread{[&] {  // with the stack of a worker
+    result = failures(spec);
+    ignored = failures("failurePolicy: Ignore, " + spec);
+  }}
+      .join();
+  EXPECT_NE(result.find("nested more than 1000 levels deep"), std::string::npos) << result;
+  EXPECT_EQ(ignored, "");
+}
+
+TEST(AdmissionPolicy, AnAnnotationIsCutAtACharacter) {
+  const auto length_of = [](const std::string& character) {
+    std::string text;
+    for (int i = 0; i < 6000; ++i) text += character;
+    const std::string line = failures("auditAnnotations: [{key: a, valueExpression: '\"" + text + "\"'}]");
+    EXPECT_TRUE(is_utf8(line)) << character;
+    return line.size() - std::string_view{"a=\n"}.size();
+  };
+  EXPECT_EQ(length_of("xy"), 10240U);
+  EXPECT_EQ(length_of("\u20ac"), 10239U);
 }
 
 TEST(AdmissionPolicy, BindingsWithoutRulesAreAboutAllOfTheirPolicy) {

@@ -179,9 +179,13 @@ void apply_binding(const WebhookCalls& calls, const AdmissionPolicy& policy, con
     }
     return;
   }
+  PolicyBudget budget;
   for (Value& param : params.value()) {
     input.params = std::move(param);
-    outcomes.take(policy, binding, evaluate_policy(policy, input));
+    const PolicyVerdict verdict = evaluate_policy(policy, input, budget);
+    outcomes.take(policy, binding, verdict);
+    // The others would fail in the same way.
+    if (budget.exceeded() && !verdict.failures.empty()) break;
   }
 }
 

@@ -189,10 +189,9 @@ std::vector<MatchCondition> match_conditions_of(const Value& list, bool params) 
 }
 
 std::optional<bool> fulfils(const std::vector<MatchCondition>& conditions, const ExpressionInput& input, bool params,
-                            std::string& error) {
+                            CostBudget& budget, std::string& error) {
   if (conditions.empty()) return true;
   const std::vector<CelValue> values = expression_values(ExpressionScope{.params = params, .authorizer = true}, input);
-  CostBudget budget{kMatchConditionsCost};
   std::vector<std::string> errors;
   for (const MatchCondition& condition : conditions) {
     const auto value = evaluate_expression(condition.expression, values, budget);

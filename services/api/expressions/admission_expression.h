@@ -82,8 +82,8 @@ struct CostBudget {
   bool exceeded = false;
 };
 
-/// Evaluates one expression. Errors: kInvalid, kube-apiserver's "expression '...' resulted in error: ...", or
-/// "compilation error: ..."; kExhausted... see budget.exceeded: the message says that the budget is used up.
+/// Evaluates one expression. Error: kInvalid, kube-apiserver's "expression '...' resulted in error: ..." or
+/// "compilation error: ..."; once budget.exceeded, the message says that the budget is used up.
 Result<cel::CelValue> evaluate_expression(const LazyExpression& expression, const std::vector<cel::CelValue>& values,
                                           CostBudget& budget);
 
@@ -97,8 +97,8 @@ struct MatchCondition {
 std::vector<MatchCondition> match_conditions_of(const Value& list, bool params);
 
 /// Whether a request fulfils the conditions: nullopt if one of them could not be evaluated and none is false; then
-/// `error` has all errors.
+/// `error` has all errors. `budget`: at first kMatchConditionsCost.
 std::optional<bool> fulfils(const std::vector<MatchCondition>& conditions, const ExpressionInput& input, bool params,
-                            std::string& error);
+                            CostBudget& budget, std::string& error);
 
 }  // namespace shiplog::api

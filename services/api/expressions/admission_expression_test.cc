@@ -39,7 +39,8 @@ std::string conditions_result(const std::vector<std::string>& expressions) {
   for (const std::string& each : expressions)
     conditions.push_back(Value::object({{"name", "a"}, {"expression", each}}));
   std::string error;
-  const auto result = fulfils(match_conditions_of(conditions, false), sample(), false, error);
+  CostBudget budget{kMatchConditionsCost};
+  const auto result = fulfils(match_conditions_of(conditions, false), sample(), false, budget, error);
   return result ? *result ? "true" : "false" : error;
 }
 

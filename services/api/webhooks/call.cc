@@ -65,7 +65,9 @@ std::optional<AdmissionResponse> settled_by_conditions(const WebhookCalls& calls
   if (webhook.conditions.empty()) return std::nullopt;
   const Kind& wanted = *matched_kind(webhook, request);
   std::string why;
-  const auto fulfilled = fulfils(webhook.conditions, expression_input(request, wanted, calls.authorizer), false, why);
+  CostBudget budget{kMatchConditionsCost};
+  const auto fulfilled =
+      fulfils(webhook.conditions, expression_input(request, wanted, calls.authorizer), false, budget, why);
   if (fulfilled == true) return std::nullopt;
   AdmissionResponse response;
   if (fulfilled == false) return response;
