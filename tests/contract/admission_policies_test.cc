@@ -146,6 +146,67 @@ TEST(AdmissionPolicies, AreWrittenByThoseWhoMayReadTheirParameters) {
                       {{"Impersonate-User", "author"}})
                 .status,
             201);
+  const auto bind = [&](const std::string& name, const std::string& policy, const std::string& reference) {
+    return api().call("POST", kPolicyBindings,
+                      to_json(named(name, "policyName: " + policy + ", validationActions: [Warn], paramRef: {" +
+                                              reference + ", parameterNotFoundAction: Allow}")),
+                      {{"Impersonate-User", "author"}});
+  };
+  const std::string refused =
+      "spec.paramRef: Forbidden: user author does not have \"get\" permission on the object referenced by paramRef";
+  const std::string limits = "name: author-limits, namespace: default";
+  expect_failure(bind("of-later", "not-there-yet", limits), 422, "Invalid", refused);
+  expect_failure(bind("of-nothing", "reads-nothing", limits), 422, "Invalid", refused);
+  ASSERT_EQ(api()
+                .post(kPolicies, named("reads-maps", rules + "paramKind: {apiVersion: v1, kind: ConfigMap}, "
+                                                             "validations: [{expression: 'true'}]"))
+                .status,
+            201);
+  expect_failure(bind("of-maps", "reads-maps", limits), 422, "Invalid", refused);
+  const std::string in_default = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/";
+  ASSERT_EQ(api()
+                .post(in_default + "roles",
+                      json(R"({"metadata":{"name":"author-limits"},"rules":[{"verbs":["get"],"apiGroups":[""],
+                         "resources":["configmaps"],"resourceNames":["author-limits"]}]})"))
+                .status,
+            201);
+  ASSERT_EQ(api()
+                .post(in_default + "rolebindings",
+                      json(R"({"metadata":{"name":"author-limits"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",
+                         "kind":"Role","name":"author-limits"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io",
+                         "kind":"User","name":"author"}]})"))
+                .status,
+            201);
+  EXPECT_EQ(bind("of-maps", "reads-maps", limits).status, 201);
+  expect_failure(bind("of-others", "reads-maps", "name: others, namespace: default"), 422, "Invalid", refused);
+  expect_failure(bind("of-selected", "reads-maps", "selector: {}, namespace: default"), 422, "Invalid", refused);
+  for (const char* policy : {"reads-maps", "reads-nothing"}) {
+    EXPECT_EQ(api().remove(kPolicies + "/" + policy).status, 200);
+  }
+  EXPECT_EQ(api().remove(kPolicyBindings + "/of-maps").status, 200);
+}
+
+TEST(AdmissionPolicies, WarnAboutDeletionsToo) {
+  const Answer made = create("deleted", "warns-of-deletion");
+  ASSERT_EQ(made.status, 201) << made;
+  ASSERT_EQ(
+      api()
+          .post(kPolicies, named("warns-of-deletion",
+                                 "matchConstraints: {objectSelector: {matchLabels: {test: warns-of-deletion}}, "
+                                 "resourceRules: [{operations: [DELETE], apiGroups: [''], apiVersions: [v1], "
+                                 "resources: [configmaps]}]}, validations: [{expression: 'false', message: gone}]"))
+          .status,
+      201);
+  ASSERT_EQ(
+      api()
+          .post(kPolicyBindings, named("warns-of-deletion", "policyName: warns-of-deletion, validationActions: [Warn]"))
+          .status,
+      201);
+  const Answer deleted = api().remove(kConfigMaps + "/deleted");
+  EXPECT_EQ(deleted.status, 200) << deleted;
+  EXPECT_NE(deleted.headers.get("Warning").find("with binding 'warns-of-deletion': gone"), std::string::npos);
+  EXPECT_EQ(api().remove(kPolicyBindings + "/warns-of-deletion").status, 200);
+  EXPECT_EQ(api().remove(kPolicies + "/warns-of-deletion").status, 200);
 }
 
 TEST(AdmissionPolicies, WhatDoesNotCompileIsRefused) {

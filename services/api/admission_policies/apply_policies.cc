@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "events/base/api_version.h"
 #include "events/base/json.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/listing.h"
@@ -189,21 +190,52 @@ void apply_binding(const WebhookCalls& calls, const AdmissionPolicy& policy, con
   }
 }
 
-bool may_read(const Access* access, const User& user, const Kind& kind, const std::string& ns,
-              const std::string& name) {
+/// To get objects of a paramKind; null: of any kind. Of one that is not served, which may be defined later, those of
+/// its whole group.
+Attributes get_of(const Kinds& kinds, const Value& param_kind) {
   Attributes wanted;
   wanted.verb = "get";
-  wanted.group = kind.group;
-  wanted.resource = kind.plural;
-  wanted.ns = ns;
-  wanted.name = name;
-  return decide(access, user, wanted).allowed;
+  wanted.group = wanted.resource = "*";
+  if (param_kind.is_null()) return wanted;
+  const Kind* kind = kinds.find_kind(param_kind["apiVersion"].as_string(), param_kind["kind"].as_string());
+  wanted.group = kind == nullptr ? split_api_version(param_kind["apiVersion"].as_string()).group : kind->group;
+  if (kind != nullptr) wanted.resource = kind->plural;
+  return wanted;
 }
 
-Error refused_params(const ObjectKey& key, const Kind* kind, const char* field, const std::string& why) {
-  return invalid({kind == nullptr ? "" : kind->group, kind == nullptr ? "" : kind->kind,
-                  kind == nullptr ? "" : kind->plural, key.name.str()},
+Error refused_params(const Kinds& kinds, const ObjectKey& key, const char* field, const std::string& why) {
+  const Kind& kind = *kinds.find_type(key.type);
+  return invalid({kind.group, kind.kind, kind.plural, key.name.str()},
                  {{field, "FieldValueForbidden", "Forbidden: " + why}});
+}
+
+std::optional<Error> refuse_param_kind(const Access* access, const User& user, const Kinds& kinds, const ObjectKey& key,
+                                       const Value& old, const Value& object) {
+  const Value& param_kind = object["spec"]["paramKind"];
+  if (param_kind.is_null() || old["spec"]["paramKind"] == param_kind) return std::nullopt;
+  if (decide(access, user, get_of(kinds, param_kind)).allowed) return std::nullopt;
+  return refused_params(kinds, key, "spec.paramKind",
+                        "user " + user.name +
+                            " must have \"get\" permission on all objects of the referenced paramKind (kind=" +
+                            param_kind["kind"].str() + ", apiVersion=" + param_kind["apiVersion"].str() + ")");
+}
+
+std::optional<Error> refuse_param_ref(const Access* access, const User& user, const Kinds& kinds,
+                                      const StoredObjects& objects, const ObjectKey& key, const Value& old,
+                                      const Value& object) {
+  const Value& spec = object["spec"];
+  const Value& before = old["spec"];
+  const Value& reference = spec["paramRef"];
+  if (reference.is_null()) return std::nullopt;
+  if (before["paramRef"] == reference && before["policyName"] == spec["policyName"]) return std::nullopt;
+  const auto policy = objects.find({kAdmissionPolicies, "", spec["policyName"].str()});
+  if (!policy && policy.error().code != ErrorCode::kNotFound) return policy.error();
+  Attributes wanted = get_of(kinds, policy ? policy.value()["spec"]["paramKind"] : Value{});
+  wanted.ns = reference["namespace"].str();
+  wanted.name = reference["name"].str();
+  if (decide(access, user, wanted).allowed) return std::nullopt;
+  return refused_params(kinds, key, "spec.paramRef",
+                        "user " + user.name + " does not have \"get\" permission on the object referenced by paramRef");
 }
 
 }  // namespace
@@ -238,45 +270,9 @@ PolicyAdmission apply_policies(const WebhookCalls& calls, const AdmissionPolicie
 std::optional<Error> refuse_params(const Access* access, const User& user, const Kinds& kinds,
                                    const StoredObjects& objects, const ObjectKey& key, const Value& old,
                                    const Value& object) {
-  const bool policy = key.type == kAdmissionPolicies;
-  if (!policy && key.type != kAdmissionPolicyBindings) return std::nullopt;
-  const Value& spec = object["spec"];
-  Value param_kind = spec["paramKind"];
-  if (policy) {
-    if (!old.is_null() && old["spec"]["paramKind"] == param_kind) return std::nullopt;
-  } else {
-    const Value& before = old["spec"];
-    if (spec["paramRef"].is_null()) return std::nullopt;
-    if (!old.is_null() && before["paramRef"] == spec["paramRef"] && before["policyName"] == spec["policyName"]) {
-      return std::nullopt;
-    }
-    const auto bound = objects.find({kAdmissionPolicies, "", spec["policyName"].str()});
-    param_kind = bound ? bound.value()["spec"]["paramKind"] : Value{};
-  }
-  if (param_kind.is_null()) return std::nullopt;
-  const std::string version = param_kind["apiVersion"].str();
-  const std::string name = param_kind["kind"].str();
-  const Kind* kind = kinds.find_kind(version, name);
-  // A kind that is not served has no objects that could be shown; it may be defined later, so only its readers may.
-  const Kind unknown = [&] {
-    Kind made;
-    made.group = version.find('/') == std::string::npos ? "" : version.substr(0, version.find('/'));
-    made.plural = "*";
-    return made;
-  }();
-  const Kind& asked = kind == nullptr ? unknown : *kind;
-  const Kind* own = kinds.find_type(key.type);
-  if (policy) {
-    if (may_read(access, user, asked, "", "")) return std::nullopt;
-    return refused_params(key, own, "spec.paramKind",
-                          "user " + user.name +
-                              " must have \"get\" permission on all objects of the referenced paramKind (kind=" + name +
-                              ", apiVersion=" + version + ")");
-  }
-  const Value& reference = spec["paramRef"];
-  if (may_read(access, user, asked, reference["namespace"].str(), reference["name"].str())) return std::nullopt;
-  return refused_params(key, own, "spec.paramRef",
-                        "user " + user.name + " does not have \"get\" permission on the object referenced by paramRef");
+  if (key.type == kAdmissionPolicies) return refuse_param_kind(access, user, kinds, key, old, object);
+  if (key.type == kAdmissionPolicyBindings) return refuse_param_ref(access, user, kinds, objects, key, old, object);
+  return std::nullopt;
 }
 
 }  // namespace shiplog::api

@@ -262,9 +262,11 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
     auto allowed = co_await authorize_creation(server, context);
     if (!allowed) co_return std::move(allowed).error();
   }
-  const bool is_service = server.options.addresses != nullptr && context.kind->type() == type::kService;
-  if (input.old.is_null() && (is_service || context.kind->type() == type::kCluster)) {
-    // An address that another server has freed is free here too; a member that it has registered is registered.
+  const std::string type = context.kind->type();
+  const bool is_service = server.options.addresses != nullptr && type == type::kService;
+  if (input.old.is_null() && (is_service || type == type::kCluster || type == kAdmissionPolicyBindings)) {
+    // An address that another server has freed is free here too; a member that it has registered is registered; the
+    // policy of a binding has the parameters that it has there.
     auto current = co_await when_current(server.objects.record(), lane);
     if (!current) co_return std::move(current).error();
   }
