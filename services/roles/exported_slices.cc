@@ -1,12 +1,13 @@
 #include "services/roles/exported_slices.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <utility>
 
 #include "events/base/api_version.h"
 #include "events/base/ip_range.h"
 #include "events/base/json.h"
+#include "events/base/names.h"
 #include "events/base/utf8.h"
 
 namespace shiplog {
@@ -14,21 +15,22 @@ namespace {
 
 constexpr const char* kSliceVersion = "discovery.k8s.io/v1";
 constexpr size_t kMostAddresses = 100;
-constexpr size_t kMostPorts = 100;
-constexpr size_t kLongestLabelValue = 63;
+constexpr size_t kMostPorts = 20'000;
 constexpr size_t kLongestText = 253;
 constexpr size_t kLongestProblem = 500;
 
 Error invalid(const std::string& field, const std::string& why) { return {ErrorCode::kInvalid, field + ": " + why}; }
 
-bool is_name(std::string_view text, size_t longest) {
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= longest && plain(text.front()) && plain(text.back()) &&
-         std::ranges::all_of(text, [&](char c) { return plain(c) || c == '-' || c == '.'; });
-}
-
 bool is_plain_text(const Value& value) {
   return value.is_string() && value.as_string().size() <= kLongestText && is_utf8(value.as_string());
+}
+
+/// A field that may be missing, and must be well-formed where it is there.
+Result<void> check_text(const Value& text, Problem (*problem_of)(std::string_view), const std::string& field) {
+  if (text.is_empty()) return ok();
+  if (!text.is_string()) return invalid(field, "it is no text");
+  if (const auto problem = problem_of(text.as_string())) return invalid(field, *problem);
+  return ok();
 }
 
 /// Addresses that are never an endpoint in another place than where they were found.
@@ -88,6 +90,8 @@ Value hints_of(const Value& endpoint) {
 
 Result<Value> usable_endpoint(const Value& raw, const std::string& family, const std::string& field) {
   SHIPLOG_TRY(Value addresses, addresses_of(raw, family, field + ".addresses"));
+  SHIPLOG_TRY(check_text(raw["hostname"], label_problem, field + ".hostname"));
+  SHIPLOG_TRY(check_text(raw["nodeName"], subdomain_problem, field + ".nodeName"));
   Value endpoint = Value::object({{"addresses", std::move(addresses)}});
   if (Value conditions = conditions_of(raw); conditions.size() > 0) endpoint.set("conditions", std::move(conditions));
   copy_texts(raw, {"hostname", "nodeName", "zone"}, endpoint);
@@ -103,6 +107,8 @@ Result<Value> usable_endpoint(const Value& raw, const std::string& family, const
 }
 
 Result<Value> usable_port(const Value& raw, const std::string& field) {
+  SHIPLOG_TRY(check_text(raw["name"], label_problem, field + ".name"));
+  SHIPLOG_TRY(check_text(raw["appProtocol"], qualified_name_problem, field + ".appProtocol"));
   Value port = Value::object();
   copy_texts(raw, {"name", "appProtocol"}, port);
   const auto protocol = raw["protocol"].as_string("TCP");
@@ -129,8 +135,11 @@ Result<void> fill(const Value& raw, const std::string& family, Value& slice) {
     endpoints.push_back(std::move(endpoint));
   }
   Value ports = Value::array();
+  std::set<std::string> names;
   for (size_t at = 0; at < raw["ports"].size(); ++at) {
-    SHIPLOG_TRY(Value port, usable_port(raw["ports"][at], "ports[" + std::to_string(at) + "]"));
+    const std::string field = "ports[" + std::to_string(at) + "]";
+    SHIPLOG_TRY(Value port, usable_port(raw["ports"][at], field));
+    if (!names.insert(port["name"].str()).second) return invalid(field + ".name", "another port has it, too");
     ports.push_back(std::move(port));
   }
   slice.set("endpoints", std::move(endpoints));
@@ -152,9 +161,7 @@ std::optional<ExportedService> exported_service(const Value& work) {
   if (kind != "ServiceExport" && kind != "MultiClusterService") return std::nullopt;
   const Value& metadata = manifest["metadata"];
   // It becomes the value of a label.
-  if (!is_name(metadata["name"].as_string(), kLongestLabelValue) || metadata["namespace"].is_empty()) {
-    return std::nullopt;
-  }
+  if (label_problem(metadata["name"].as_string()) || metadata["namespace"].is_empty()) return std::nullopt;
   return ExportedService{metadata["namespace"].str(), metadata["name"].str(),
                          kind == "ServiceExport" ? ExportedBy::kServiceExport : ExportedBy::kMultiClusterService};
 }
@@ -167,7 +174,7 @@ ObjectKey request_key(const std::string& cluster, const ExportedService& service
 
 Result<Value> usable_slice(const Value& raw, const std::string& ns, const std::string& service) {
   const Value& metadata = raw["metadata"];
-  if (!is_name(metadata["name"].as_string(), kLongestText)) return invalid("metadata.name", "it is no DNS name");
+  if (const auto problem = subdomain_problem(metadata["name"].as_string())) return invalid("metadata.name", *problem);
   if (metadata["namespace"].as_string() != ns) return invalid("metadata.namespace", "it is not " + ns);
   if (label_of(raw, label::kServiceName) != service) {
     return invalid("metadata.labels", std::string{label::kServiceName} + " is not " + service);
@@ -178,46 +185,64 @@ Result<Value> usable_slice(const Value& raw, const std::string& ns, const std::s
   }
   Value labels = Value::object({{label::kServiceName, service}});
   const Value& managed_by = metadata["labels"][label::kSliceManagedBy];
-  if (is_plain_text(managed_by)) labels.set(label::kSliceManagedBy, managed_by);
+  if (managed_by.is_string() && !label_value_problem(managed_by.as_string()))
+    labels.set(label::kSliceManagedBy, managed_by);
   Value slice = Value::object(
       {{"apiVersion", kSliceVersion},
        {"kind", "EndpointSlice"},
        {"metadata", Value::object({{"name", metadata["name"]}, {"namespace", ns}, {"labels", std::move(labels)}})},
        {"addressType", family}});
   SHIPLOG_TRY(fill(raw, family, slice));
-  if (to_json(slice).size() > kMostSliceBytes) {
-    return invalid("endpoints", "it has more than " + std::to_string(kMostSliceBytes) + " bytes");
-  }
   return slice;
 }
 
-CollectedSlices collected_slices(const std::vector<Value>& raw, const ExportedService& service) {
+bool brought_by_control_plane(const Value& slice) {
+  const auto managed_by = label_of(slice, label::kSliceManagedBy);
+  return managed_by == kDispatchedSlices || managed_by == kImportedSlices;
+}
+
+CheckedSlice checked_slice(const Value& raw, const std::string& ns, const std::string& service) {
+  const auto refused = [&](const std::string& why) {
+    const std::string name = quoted(raw["metadata"]["name"].as_string());
+    return CheckedSlice{{}, 0, "EndpointSlice " + name + " is left out: " + why};
+  };
+  auto slice = usable_slice(raw, ns, service);
+  if (!slice) return refused(slice.error().message);
+  const size_t bytes = to_json(slice.value()).size();
+  if (bytes > kMostSliceBytes) {
+    return refused("endpoints: it has more than " + std::to_string(kMostSliceBytes) + " bytes");
+  }
+  return {std::move(slice).value(), bytes, ""};
+}
+
+CollectedSlices within_limits(const CheckedSlices& checked) {
   CollectedSlices collected;
-  std::map<std::string, Value> by_name;
-  for (const Value& each : raw) {
-    const auto managed_by = label_of(each, label::kSliceManagedBy);
-    if (managed_by == kDispatchedSlices || managed_by == kImportedSlices) continue;
-    auto slice = usable_slice(each, service.ns, service.name);
-    if (slice) {
-      by_name[each["metadata"]["name"].str()] = std::move(slice).value();
-    } else {
-      add_problem(collected, "EndpointSlice " + quoted(each["metadata"]["name"].as_string()) +
-                                 " is left out: " + slice.error().message);
-    }
+  for (const auto& [name, each] : checked) {
+    if (!each.problem.empty()) add_problem(collected, each.problem);
   }
   size_t bytes = 0;
-  for (auto& [name, slice] : by_name) {
-    bytes += to_json(slice).size();
+  for (const auto& [name, each] : checked) {
+    if (!each.problem.empty()) continue;
+    bytes += each.bytes;
     if (collected.slices.size() == kMostSlicesOfService || bytes > kMostServiceBytes) {
-      add_problem(collected, "the first " + std::to_string(collected.slices.size()) + " of " +
-                                 std::to_string(by_name.size()) + " EndpointSlices are collected: at most " +
-                                 std::to_string(kMostSlicesOfService) + " with " + std::to_string(kMostServiceBytes) +
-                                 " bytes together are");
+      const auto usable = std::ranges::count_if(checked, [](const auto& one) { return one.second.problem.empty(); });
+      add_problem(collected, "the first " + std::to_string(collected.slices.size()) + " of " + std::to_string(usable) +
+                                 " EndpointSlices are collected: at most " + std::to_string(kMostSlicesOfService) +
+                                 " with " + std::to_string(kMostServiceBytes) + " bytes together are");
       break;
     }
-    collected.slices.push_back(std::move(slice));
+    collected.slices.push_back(each.slice);
   }
   return collected;
+}
+
+CollectedSlices collected_slices(const std::vector<Value>& raw, const ExportedService& service) {
+  CheckedSlices checked;
+  for (const Value& each : raw) {
+    if (brought_by_control_plane(each)) continue;
+    checked[each["metadata"]["name"].str()] = checked_slice(each, service.ns, service.name);
+  }
+  return within_limits(checked);
 }
 
 std::optional<CollectedSlices> reported_slices(const Value& request) {

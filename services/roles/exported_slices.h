@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,16 +59,30 @@ std::optional<ExportedService> exported_service(const Value& work);
 ObjectKey request_key(const std::string& cluster, const ExportedService& service);
 
 /// A slice as it is stored and sent on: name, namespace, its two labels, addresses and ports; nothing else of the
-/// member's object. Error: kInvalid, naming the field: it is not of the Service, too large, or has an address that may
-/// not be an endpoint (loopback, link-local, multicast, unspecified), or one that is none.
-/// Source: ValidateEndpointSlice of Kubernetes, and its limits of 100 addresses and 100 ports.
+/// member's object. Error: kInvalid, naming the field: it is not of the Service, an API server would refuse it, or it
+/// has an address that may not be an endpoint (loopback, link-local, multicast, unspecified).
+/// Source: ValidateEndpointSlice of Kubernetes 1.34, with its limits of 100 addresses and 20,000 ports.
 Result<Value> usable_slice(const Value& raw, const std::string& ns, const std::string& service);
+/// It has come from the control plane.
+bool brought_by_control_plane(const Value& slice);
+
+/// A slice of a member that was checked, once: usable, with the size of its JSON; or why it is not.
+struct CheckedSlice {
+  Value slice;
+  size_t bytes = 0;
+  std::string problem;
+};
+CheckedSlice checked_slice(const Value& raw, const std::string& ns, const std::string& service);
+/// By name.
+using CheckedSlices = std::map<std::string, CheckedSlice>;
 
 /// What the member has for a request.
 struct CollectedSlices {
   std::vector<Value> slices;  ///< usable ones, sorted by name, each name once
   std::string problem;        ///< why some are missing; empty: none is
 };
+/// Those of one Service that are within the limits.
+CollectedSlices within_limits(const CheckedSlices& checked);
 /// From the slices of the member's API, in any order.
 CollectedSlices collected_slices(const std::vector<Value>& raw, const ExportedService& service);
 /// From the status of the request, which the member's agent may have written: it is checked as the member's objects

@@ -79,6 +79,41 @@ TEST(ExportedSlices, AddressesOfTheReadersOwnHostAreNoEndpoints) {
   EXPECT_FALSE(usable_slice(slice("web-1", "web.example.com", "FQDN"), "shop", "web"));
 }
 
+TEST(ExportedSlices, WhatAnApiServerWouldRefuseIsNotTaken) {
+  for (const char* name : {"a..b", "-a", "a.-b", "A", "a-", ""}) {
+    EXPECT_FALSE(usable_slice(slice(name), "shop", "web")) << name;
+  }
+  EXPECT_TRUE(usable_slice(slice("a.b-1"), "shop", "web"));
+  const auto with = [](const char* list, const char* field, const Value& text) {
+    Value changed = slice("web-1");
+    changed.edit(list).edit_items()[0].set(field, text);
+    return usable_slice(changed, "shop", "web").has_value();
+  };
+  EXPECT_TRUE(with("endpoints", "hostname", "web-0"));
+  EXPECT_FALSE(with("endpoints", "hostname", "web.0"));
+  EXPECT_FALSE(with("endpoints", "hostname", 7));
+  EXPECT_FALSE(with("endpoints", "nodeName", "n 1"));
+  EXPECT_TRUE(with("ports", "name", ""));
+  EXPECT_FALSE(with("ports", "name", "http_1"));
+  EXPECT_TRUE(with("ports", "appProtocol", "kubernetes.io/h2c"));
+  EXPECT_FALSE(with("ports", "appProtocol", "h2c/"));
+  Value twice = slice("web-1");
+  twice.edit("ports").push_back(json(R"({"name":"http","port":81})"));
+  EXPECT_FALSE(usable_slice(twice, "shop", "web")) << "two ports of a name";
+}
+
+TEST(ExportedSlices, AServiceMayHaveAsManyPortsAsAnApiServerPermits) {  // SIP, passive FTP
+  Value many = slice("web-1");
+  for (int port = 0; port < 500; ++port) {
+    many.edit("ports").push_back(Value::object({{"name", "p" + std::to_string(port)}, {"port", 30000 + port}}));
+  }
+  EXPECT_TRUE(usable_slice(many, "shop", "web"));
+  for (int port = 500; port < 20000; ++port) {
+    many.edit("ports").push_back(Value::object({{"name", "p" + std::to_string(port)}, {"port", 30000 + port}}));
+  }
+  EXPECT_FALSE(usable_slice(many, "shop", "web"));
+}
+
 TEST(ExportedSlices, WhatIsBeyondTheLimitsIsLeftOutAndNamed) {
   std::vector<Value> many;
   for (int number = 0; number < 150; ++number) many.push_back(slice("web-" + std::to_string(1000 + number)));
