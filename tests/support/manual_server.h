@@ -83,11 +83,15 @@ class ManualServer {
   }
   /// Stores an object, as an API server before this one did.
   void put(Event event) {
+    put_unseen(std::move(event));
+    run();
+  }
+  /// The same of another API server at this moment: it is acknowledged, but not folded here yet.
+  void put_unseen(Event event) {
     Entry entry;
     entry.events = {std::move(event)};
     replica_->append(std::move(entry),
                      [](const Result<Outcome>& outcome) { EXPECT_TRUE(outcome && !outcome.value().refusal); });
-    run();
   }
 
   /// A request of an administrator.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "events/base/api_version.h"
 #include "events/base/json.h"
+#include "projections/objects/object_query.h"
 #include "services/api/auth/authorization.h"
-#include "services/api/listing.h"
 #include "services/api/status.h"
+#include "services/api/versions/versions.h"
 #include "services/runtime/log.h"
 
 // Wording: kube-apiserver's, which users search for.
@@ -16,52 +18,83 @@
 namespace shiplog::api {
 namespace {
 
+// Users who may write parameters decide how many there are.
 constexpr size_t kMostParams = 1000;
+constexpr size_t kMostParamBytes = 32U << 20U;  // that are read for one binding, to find those that it selects
 constexpr size_t kMostAuditedFailures = 50;
 constexpr const char* kFailureAnnotation = "validation.policy.admission.k8s.io/validation_failure";
 
 /// The kind in whose version a policy sees the request; nullptr: it is not about it.
-const Kind* kind_for(const WebhookCalls& calls, const AdmissionPolicyMatch& match, const AdmissionRequest& request,
-                     NamespaceLabels& labels) {
+const Kind* kind_for(const AdmissionPolicyMatch& match, const AdmissionRequest& request) {
   if (!match.excluded.rules.empty() && matched_kind(match.excluded, request) != nullptr) return nullptr;
-  const bool selected = is_selected(calls, match.included, request, labels);
-  return selected ? matched_kind(match.included, request) : nullptr;
+  return is_selected(match.included, request) ? matched_kind(match.included, request) : nullptr;
 }
 
 Error wrong(const std::string& why) { return {ErrorCode::kInvalid, why}; }
 
+/// A parameter as it is stored in the version that the policy names.
+Result<Value> param_of(const Kind& kind, Value stored) {
+  if (needs_conversion(kind, stored)) {
+    return wrong("failed to convert object version: " + kind.type() + " \"" + stored["metadata"]["name"].str() +
+                 "\" is stored in version " + stored["apiVersion"].str() +
+                 ", and this server does not call conversion webhooks for parameters");
+  }
+  Value param = pruned_in_version(kind, std::move(stored));
+  param.set("apiVersion", kind.api_version());
+  param.set("kind", kind.kind);
+  return param;
+}
+
+/// Error: also kTooLarge, the parameters are too many.
 Result<std::vector<Value>> selected_params(const WebhookCalls& calls, const Kind& kind, const std::string& ns,
                                            const Value& selector) {
-  SHIPLOG_TRY(auto listed, list_collection(*calls.objects, kind, ns, ReadOptions{}));
   const LabelSelector wanted = label_selector_from(selector);
-  std::vector<Value> params;
-  for (Value& item : listed.items) {
-    if (!wanted.matches(item["metadata"]["labels"])) continue;
-    if (params.size() == kMostParams) {
-      return wrong("paramRef.selector selects more than " + std::to_string(kMostParams) + " objects");
-    }
-    item.set("apiVersion", kind.api_version());
-    item.set("kind", kind.kind);
-    params.push_back(std::move(item));
-  }
-  return params;
+  return calls.objects->store(kind).read([&](const View& view) -> Result<std::vector<Value>> {
+    std::vector<Value> params;
+    size_t bytes = 0;
+    const auto take = [&](std::string_view json) -> Result<void> {
+      bytes += json.size();
+      if (bytes > kMostParamBytes) {
+        return Error{ErrorCode::kTooLarge, "paramRef.selector: the objects that it selects from have more than " +
+                                               std::to_string(kMostParamBytes) + " bytes"};
+      }
+      SHIPLOG_TRY(Value stored, parse_stored_json(json));
+      if (!wanted.matches(stored["metadata"]["labels"])) return ok();
+      if (params.size() == kMostParams) {
+        return Error{ErrorCode::kTooLarge,
+                     "paramRef.selector selects more than " + std::to_string(kMostParams) + " objects"};
+      }
+      auto opened = calls.objects->load(json);
+      if (!opened) return opened.error().code == ErrorCode::kGone ? Result<void>{ok()} : opened.error();
+      SHIPLOG_TRY(Value param, param_of(kind, std::move(opened).value()));
+      params.push_back(std::move(param));
+      return ok();
+    };
+    Result<void> taken = ok();
+    ObjectList which{.type = kind.type()};
+    if (!ns.empty()) which.ns = ns;
+    SHIPLOG_TRY(ObjectQuery{view}.visit(which, [&](const ObjectRowView& row) {
+      taken = take(row.json);
+      return taken.has_value();
+    }));
+    if (!taken) return taken.error();
+    return params;
+  });
 }
 
 Result<std::vector<Value>> named_param(const WebhookCalls& calls, const Kind& kind, const ObjectKey& key) {
+  std::vector<Value> params;
   SHIPLOG_TRY(const auto json, calls.objects->find_json(kind, key));
-  if (!json) return std::vector<Value>{};
-  auto object = calls.objects->load_as(kind, key, *json);
-  if (!object) {
-    if (object.error().code == ErrorCode::kNotFound) return std::vector<Value>{};
-    return object.error();
-  }
-  Value param = std::move(object).value();
-  param.set("apiVersion", kind.api_version());
-  param.set("kind", kind.kind);
-  return std::vector<Value>{std::move(param)};
+  if (!json) return params;
+  auto opened = calls.objects->load(*json);
+  if (!opened) return opened.error().code == ErrorCode::kGone ? Result<std::vector<Value>>{params} : opened.error();
+  SHIPLOG_TRY(Value param, param_of(kind, std::move(opened).value()));
+  params.push_back(std::move(param));
+  return params;
 }
 
-/// What the policy is evaluated with, once for each; null: it has no parameters. Error: the binding cannot be used.
+/// What the policy is evaluated with, once for each; null: it has no parameters. Errors: the binding cannot be used;
+/// kTooLarge, as it has too many.
 Result<std::vector<Value>> params_of(const WebhookCalls& calls, const AdmissionPolicy& policy,
                                      const AdmissionPolicyBinding& binding, const AdmissionRequest& request) {
   if (!policy.has_params() || binding.param_ref.is_null()) return std::vector<Value>{Value{}};
@@ -95,24 +128,32 @@ class PolicyOutcomes {
  public:
   explicit PolicyOutcomes(const AdmissionRequest& request) : request_{request} {}
 
-  void deny(const std::string& policy, const std::string& binding, const std::string& why,
+  void deny(const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding, const std::string& why,
             const std::string& reason = {}) {
     if (admission_.denial) return;
-    const std::string by = binding.empty() ? "" : " with binding '" + binding + "'";
-    const std::string message = "ValidatingAdmissionPolicy '" + policy + "'" + by + " denied request: " + why;
+    const std::string message =
+        "ValidatingAdmissionPolicy '" + policy.name + "' with binding '" + binding.name + "' denied request: " + why;
     admission_.denial = denial_of(message, reason.empty() ? "Invalid" : reason);
+    admission_.may_quote = reads_secrets(policy);
+  }
+
+  /// The binding cannot be applied to the request.
+  void misconfigured(const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding, const std::string& why) {
+    log::warn("admission_policy.misconfigured", {log::kv("policy", policy.name), log::kv("binding", binding.name),
+                                                 log::kv("ignored", !policy.fails_closed), log::kv("reason", why)});
+    if (policy.fails_closed) deny(policy, binding, why);
   }
 
   void take(const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding, const PolicyVerdict& verdict) {
     for (const PolicyVerdict::Failure& failure : verdict.failures) {
-      if (binding.denies) deny(policy.name, binding.name, failure.message, failure.reason);
+      if (binding.denies) deny(policy, binding, failure.message, failure.reason);
       if (binding.audits) audit(policy, binding, failure);
       if (binding.warns) {
         admission_.warnings.push_back("Validation failed for ValidatingAdmissionPolicy '" + policy.name +
                                       "' with binding '" + binding.name + "': " + failure.message);
       }
     }
-    for (const std::string& error : verdict.annotation_errors) deny(policy.name, binding.name, error);
+    for (const std::string& error : verdict.annotation_errors) deny(policy, binding, error);
     for (const auto& [key, value] : verdict.annotations) {
       std::string& joined = annotations_[policy.name + "/" + key];
       // What several bindings say alike is said once.
@@ -131,14 +172,22 @@ class PolicyOutcomes {
  private:
   void audit(const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding,
              const PolicyVerdict::Failure& failure) {
-    log::warn("admission_policy.failed", {log::kv("policy", policy.name), log::kv("binding", binding.name),
-                                          log::kv("expression", failure.index), log::kv("reason", failure.message)});
+    // Without the message, which may quote the object or a parameter; once, however many parameters there are.
+    if (logged_.emplace(policy.name, binding.name).second) {
+      log::warn("admission_policy.failed", {log::kv("policy", policy.name), log::kv("binding", binding.name),
+                                            log::kv("expression", failure.index)});
+    }
     if (audited_.size() >= kMostAuditedFailures) return;
     audited_.push_back(Value::object({{"message", failure.message},
                                       {"policy", policy.name},
                                       {"binding", binding.name},
                                       {"expressionIndex", failure.index},
                                       {"validationActions", binding.actions}}));
+  }
+
+  bool reads_secrets(const AdmissionPolicy& policy) const {
+    const Kind* kind = request_.kinds->find_kind(policy.param_version, policy.param_kind);
+    return kind != nullptr && may_quote_secrets(kind->type());
   }
 
   Denial denial_of(const std::string& why, const std::string& reason) const {
@@ -159,25 +208,18 @@ class PolicyOutcomes {
   Value audited_ = Value::array();
   std::map<std::string, std::string> annotations_;
   std::map<std::string, std::vector<std::string>> said_;
+  std::set<std::pair<std::string, std::string>> logged_;  // policies and bindings
 };
-
-/// The Namespace that the request is in; null: none.
-Value namespace_of(const WebhookCalls& calls, const AdmissionRequest& request) {
-  if (!request.kind->namespaced || request.ns.empty()) return {};
-  const auto ns = calls.objects->find({type::kNamespace, "", request.ns});
-  return ns ? ns.value() : Value{};
-}
 
 void apply_binding(const WebhookCalls& calls, const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding,
                    const AdmissionRequest& request, ExpressionInput& input, PolicyOutcomes& outcomes) {
   auto params = params_of(calls, policy, binding, request);
   if (!params) {
-    log::warn("admission_policy.misconfigured",
-              {log::kv("policy", policy.name), log::kv("binding", binding.name),
-               log::kv("ignored", !policy.fails_closed), log::kv("reason", params.error().message)});
-    if (policy.fails_closed) {
-      outcomes.deny(policy.name, binding.name, "failed to configure binding: " + params.error().message);
-    }
+    const std::string why = "failed to configure binding: " + params.error().message;
+    outcomes.misconfigured(policy, binding, why);
+    // Users who may add parameters must not put a policy out of force by that.
+    const bool too_many = params.error().code == ErrorCode::kTooLarge;
+    if (too_many && !policy.fails_closed) outcomes.take(policy, binding, PolicyVerdict{{{0, why, ""}}, {}, {}});
     return;
   }
   PolicyBudget budget;
@@ -250,18 +292,21 @@ bool has_policies(const AdmissionPoliciesInForce& policies, const AdmissionReque
 PolicyAdmission apply_policies(const WebhookCalls& calls, const AdmissionPoliciesInForce& policies,
                                const AdmissionRequest& request) {
   PolicyOutcomes outcomes{request};
-  NamespaceLabels labels;
-  std::optional<Value> ns;
   const auto bound = policies.in_force();
   for (const BoundPolicy& each : *bound) {
-    const Kind* wanted = kind_for(calls, each.policy->match, request, labels);
+    const Kind* wanted = kind_for(each.policy->match, request);
     if (wanted == nullptr) continue;
+    const bool unseen = needs_conversion(request, *wanted);
     ExpressionInput input = expression_input(request, *wanted, calls.authorizer);
-    if (!ns) ns = namespace_of(calls, request);
-    input.ns = *ns;
+    input.ns = request.in_namespace;
     for (const auto& binding : each.bindings) {
-      if (binding->match && kind_for(calls, *binding->match, request, labels) == nullptr) continue;
-      apply_binding(calls, *each.policy, *binding, request, input, outcomes);
+      if (binding->match && kind_for(*binding->match, request) == nullptr) continue;
+      if (unseen) {
+        const std::string why = unconverted(request, *wanted, "admission policies");
+        outcomes.misconfigured(*each.policy, *binding, "failed to convert object version: " + why);
+      } else {
+        apply_binding(calls, *each.policy, *binding, request, input, outcomes);
+      }
     }
   }
   return outcomes.finish();

@@ -14,6 +14,7 @@ namespace shiplog::api {
 /// What the admission policies say about a request.
 struct PolicyAdmission {
   std::optional<Denial> denial;
+  bool may_quote = false;  ///< the denial may quote parameters with data of Secrets
   std::vector<std::string> warnings;
   std::vector<std::pair<std::string, std::string>> annotations;  ///< of its audit events
 };
@@ -21,8 +22,8 @@ struct PolicyAdmission {
 /// Whether some policy in force may be about the request: looks at rules only. Cheap.
 bool has_policies(const AdmissionPoliciesInForce& policies, const AdmissionRequest& request);
 
-/// Evaluates the policies in force that the request matches, in the order of their names. Reads the projection, and
-/// takes as long as the expressions may cost: not on the fold thread.
+/// Evaluates the policies in force that the request matches, in the order of their names. Reads their parameters from
+/// the projection, and takes as long as the expressions may cost: not on the fold thread.
 PolicyAdmission apply_policies(const WebhookCalls& calls, const AdmissionPoliciesInForce& policies,
                                const AdmissionRequest& request);
 

@@ -43,6 +43,22 @@ Value form_of(const Value& body) {
                         {"kind", body["kind"]}});
 }
 
+/// Whether what was acknowledged before may be invisible when the write is admitted, because reading its object did not
+/// wait for the record. The objects of a collection to be deleted were listed after that.
+bool may_be_behind(const RequestContext& context, const WriteRequest& write) {
+  if (context.kind->ephemeral) return true;
+  return write.reads == WriteReads::kNothing && context.verb != "deletecollection";
+}
+
+/// The Namespace that the object is in; null: it is in none. Blocks.
+StageResult<Value> namespace_of(const Server& server, const RequestContext& context, const WriteRequest& write) {
+  if (!context.kind->namespaced || write.key.ns.empty()) return Value{};
+  auto found = server.objects.find({type::kNamespace, "", write.key.ns});
+  if (found) return std::move(found).value();
+  if (found.error().code == ErrorCode::kNotFound) return without_namespace(write.key.ns.str());
+  return std::move(found).error();
+}
+
 /// What the rules of webhooks and policies look at, besides names.
 AdmissionRequest outline_of(const RequestContext& context, const Proposal& proposal) {
   AdmissionRequest request;
@@ -115,6 +131,30 @@ AdmissionRequest admission_request_for(const RequestContext& context, const Writ
   request.options = options_of(context, write, proposal);
   request.user = user_info(context.user);
   return request;
+}
+
+awaitable<StageResult<AdmissionRequest>> admission_request(const Server& server, const RequestContext& context,
+                                                           const WriteRequest& write, Lane& lane, Proposal& proposal) {
+  if (!proposal.in_namespace && may_be_behind(context, write)) {
+    auto current = co_await when_current(server.objects.record(), lane);
+    if (!current) co_return std::move(current).error();
+  }
+  if (!lane.entered) co_await continue_on(lane);
+  if (!proposal.in_namespace) {
+    auto found = namespace_of(server, context, write);
+    if (!found) co_return std::move(found).error();
+    proposal.in_namespace = std::move(found).value();
+  }
+  AdmissionRequest request = admission_request_for(context, write, proposal);
+  request.in_namespace = *proposal.in_namespace;
+  co_return std::move(request);
+}
+
+Rejection without_namespace(const std::string& ns) {
+  const StatusDetails subject{"", "Namespace", "namespaces", ns};
+  Rejection rejection{not_found(subject)};
+  rejection.subject = subject;
+  return rejection;
 }
 
 Rejection refused(const RequestContext& context, const Proposal& proposal, Error error) {

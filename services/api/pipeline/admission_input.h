@@ -2,7 +2,7 @@
 
 #include "services/api/admission/admission.h"
 #include "services/api/apply/managed_fields.h"
-#include "services/api/pipeline/server.h"
+#include "services/api/pipeline/async.h"
 #include "services/api/pipeline/write_request.h"
 
 // What the libraries below the pipeline are given of a write.
@@ -21,9 +21,16 @@ Admission admission_for(const Server& server, const RequestContext& context, con
 bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating);
 /// Whether some admission policy may be about the write.
 bool applies_policies(const Server& server, const RequestContext& context, const Proposal& proposal);
-/// For webhooks, with the objects of the proposal.
+/// For webhooks and policies, with the objects of the proposal, but without the Namespace.
 AdmissionRequest admission_request_for(const RequestContext& context, const WriteRequest& write,
                                        const Proposal& proposal);
+/// The same with the Namespace, as it is once all that was acknowledged before is visible. Continues on the lane.
+/// Errors: kNotFound, of the Namespace; it cannot be read.
+awaitable<StageResult<AdmissionRequest>> admission_request(const Server& server, const RequestContext& context,
+                                                           const WriteRequest& write, Lane& lane, Proposal& proposal);
+
+/// The namespace does not exist: the answer is about that.
+Rejection without_namespace(const std::string& ns);
 
 /// What a stage refuses: it leaves a trace in the audit trail, under the name that the object has by now.
 Rejection refused(const RequestContext& context, const Proposal& proposal, Error error);

@@ -27,14 +27,6 @@ FieldCause being_terminated(const std::string& ns) {
   return {"metadata.namespace", "NamespaceTerminating", "namespace " + ns + " is being terminated"};
 }
 
-/// The namespace does not exist: the answer is about that.
-Rejection without_namespace(const std::string& ns) {
-  const StatusDetails subject{"", "Namespace", "namespaces", ns};
-  Rejection rejection{not_found(subject)};
-  rejection.subject = subject;
-  return rejection;
-}
-
 /// Whether something may be created in the namespace, for what the fold cannot check. Blocks on the projection.
 StageResult<void> check_namespace(const Server& server, const RequestContext& context, const Proposal& proposal,
                                   const std::string& ns) {

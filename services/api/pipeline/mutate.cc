@@ -93,13 +93,14 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     proposal.name = proposal.object["metadata"]["name"].str();
   }
   const WebhookCalls calls = server.webhook_calls(context);
-  AdmissionRequest request = admission_request_for(context, write, proposal);
+  auto prepared = co_await admission_request(server, context, write, lane, proposal);
+  if (!prepared) co_return std::move(prepared).error();
+  AdmissionRequest request = std::move(prepared).value();
   const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
   MutatingRounds rounds{webhooks->size()};
-  NamespaceLabels labels;
   while (const auto index = rounds.next()) {
     const AdmissionWebhook& webhook = (*webhooks)[*index];
-    if (!is_selected(calls, webhook, request, labels)) continue;
+    if (!is_selected(webhook, request)) continue;
     AdmissionResponse response = co_await call_webhook(calls, webhook, request);
     std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
     if (response.denial) co_return denied(context, proposal, std::move(*response.denial));

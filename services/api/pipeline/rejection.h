@@ -29,6 +29,7 @@ struct Rejection {
   std::vector<std::string> warnings;     ///< with a denial
   std::optional<DeniedAction> denied;    ///< recorded in the journal as a refused request
   bool by_admission = false;             ///< by the rules of the kind or a webhook: the error may quote the object
+  bool may_quote = false;                ///< the error may quote data of a Secret, whatever it is about
   bool superseded = false;               ///< another write was first: this one may succeed when it is computed again
 };
 

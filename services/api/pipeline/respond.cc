@@ -39,7 +39,7 @@ void record_rejection(const Server& server, const RequestContext& context, const
   // The error message about an object that is to be sealed may quote its data.
   const bool about_content =
       error.code == ErrorCode::kInvalid || error.code == ErrorCode::kBadRequest || rejection.by_admission;
-  const bool may_quote = about_content && (about == type::kSecret || about == type::kWork);
+  const bool may_quote = rejection.may_quote || (about_content && may_quote_secrets(about));
   if (context.produced != nullptr) {
     context.produced->may_quote = may_quote;
     if (!context.produced->source.topic.empty()) return;  // the entry that settles the request records it

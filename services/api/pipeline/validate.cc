@@ -246,6 +246,40 @@ StageResult<Proposal> admit_deletion(const Server& server, const RequestContext&
   return proposal;
 }
 
+/// Calls the mutating webhooks about a deletion, though there is nothing that they could change.
+awaitable<StageResult<void>> mutate_deletion(const RequestContext& context, const WebhookCalls& calls,
+                                             const AdmissionRequest& request, Proposal& proposal) {
+  const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
+  for (const AdmissionWebhook& webhook : *webhooks) {
+    if (!is_selected(webhook, request)) continue;
+    AdmissionResponse response = co_await call_webhook(calls, webhook, request);
+    std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
+  }
+  co_return ok();
+}
+
+/// Blocks.
+StageResult<void> judge(const Server& server, const RequestContext& context, const WebhookCalls& calls,
+                        const AdmissionRequest& request, Proposal& proposal) {
+  PolicyAdmission judged = apply_policies(calls, *server.options.policies, request);
+  if (context.audit) {
+    for (const auto& [key, value] : judged.annotations) context.audit->annotated(key, value);
+  }
+  std::ranges::move(judged.warnings, std::back_inserter(proposal.warnings));
+  if (!judged.denial) return ok();
+  Rejection rejection = denied(context, proposal, std::move(*judged.denial));
+  rejection.may_quote = judged.may_quote;
+  return rejection;
+}
+
+/// Whether the rules of the kind may take long to read or to evaluate: those of definitions, and expressions, which are
+/// compiled.
+bool is_slow_to_check(const Server& server, const Kind& kind) {
+  if (kind.type() == type::kCustomResourceDefinition || is_beyond_webhooks(kind)) return true;
+  return !kind.builtin && !server.custom_rules->known_without(kind.schema);
+}
+
 }  // namespace
 
 awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
@@ -270,10 +304,7 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
     auto current = co_await when_current(server.objects.record(), lane);
     if (!current) co_return std::move(current).error();
   }
-  // Rules of definitions may take long to read, and longer to evaluate.
-  const bool is_definition = context.kind->type() == type::kCustomResourceDefinition;
-  const bool may_have_rules = !context.kind->builtin && !server.custom_rules->known_without(context.kind->schema);
-  if ((is_definition || may_have_rules) && !lane.entered) co_await continue_on(lane);
+  if (is_slow_to_check(server, *context.kind) && !lane.entered) co_await continue_on(lane);
   StageResult<Proposal> admission =
       write.form == WriteForm::kDeletion      ? admit_deletion(server, context, write, std::move(input))
       : write.form == WriteForm::kSubresource ? StageResult<Proposal>{std::move(input)}
@@ -281,41 +312,31 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   if (!admission) co_return std::move(admission).error();
   Proposal proposal = std::move(admission).value();
 
-  // Mutating webhooks are called about a deletion too, though there is nothing that they could change.
   const bool deletes = write.form == WriteForm::kDeletion;
   const bool mutating = deletes && calls_webhooks(server, context, proposal, true);
   const bool validating = calls_webhooks(server, context, proposal, false);
   const bool policies = applies_policies(server, context, proposal);
   if (!mutating && !validating && !policies) co_return std::move(proposal);
-  if (!lane.entered) co_await continue_on(lane);
   const WebhookCalls calls = server.webhook_calls(context);
-  AdmissionRequest request = admission_request_for(context, write, proposal);
+  auto prepared = co_await admission_request(server, context, write, lane, proposal);
+  if (!prepared) co_return std::move(prepared).error();
+  AdmissionRequest request = std::move(prepared).value();
   if (deletes) {
     auto old = co_await in_requested_version(server, context, lane, std::move(request.old));
     if (!old) co_return refused(context, proposal, std::move(old).error());
     request.old = std::move(old).value();
   }
   if (mutating) {
-    NamespaceLabels labels;
-    const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
-    for (const AdmissionWebhook& webhook : *webhooks) {
-      if (!is_selected(calls, webhook, request, labels)) continue;
-      AdmissionResponse response = co_await call_webhook(calls, webhook, request);
-      if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
-    }
+    auto mutated = co_await mutate_deletion(context, calls, request, proposal);
+    if (!mutated) co_return std::move(mutated).error();
   }
   if (policies) {
-    PolicyAdmission judged = apply_policies(calls, *server.options.policies, request);
-    if (context.audit) {
-      for (const auto& [key, value] : judged.annotations) context.audit->annotated(key, value);
-    }
-    if (!deletes) std::ranges::move(judged.warnings, std::back_inserter(proposal.warnings));
-    if (judged.denial) co_return denied(context, proposal, std::move(*judged.denial));
+    auto allowed = judge(server, context, calls, request, proposal);
+    if (!allowed) co_return std::move(allowed).error();
   }
   if (validating) {
     AdmissionResponse response = co_await call_validating_webhooks(calls, request);
-    // Those about a deletion have no header in its answer.
-    if (!deletes) std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
     if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
   }
   co_return std::move(proposal);

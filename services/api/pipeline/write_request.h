@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Proposal {
   Value current = {};                              ///< of a subresource: the object that it belongs to
   Value managed = {};  ///< metadata.managedFields as the client sent it, while the object is admitted
   std::vector<std::string> warnings = {};
+  std::optional<Value> in_namespace = {};  ///< see AdmissionRequest, once it was read
 };
 
 /// What a write puts into the journal.

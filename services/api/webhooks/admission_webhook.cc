@@ -1,6 +1,10 @@
 #include "services/api/webhooks/admission_webhook.h"
 
 #include <algorithm>
+#include <tuple>
+
+#include "events/state/object.h"
+#include "services/api/versions/versions.h"
 
 namespace shiplog::api {
 namespace {
@@ -36,6 +40,30 @@ bool matches(const AdmissionWebhook::Rule& rule, const AdmissionRequest& about, 
          (rule.names.empty() || std::ranges::find(rule.names, about.name) != rule.names.end());
 }
 
+bool selects_everything(const LabelSelector& selector) { return selector.valid && selector.requirements.empty(); }
+
+/// Whether the webhook's namespaceSelector selects the namespace of the object, or the Namespace that is the object.
+bool selects_namespace(const AdmissionWebhook& webhook, const AdmissionRequest& about) {
+  if (webhook.any_namespace) return true;
+  const bool is_namespace = about.kind->type() == type::kNamespace;
+  if (!is_namespace && !about.kind->namespaced) return true;  // of no namespace: there is nothing to select
+  const Value& written = about.object.is_null() ? about.old : about.object;
+  return webhook.namespaces.matches((is_namespace ? written : about.in_namespace)["metadata"]["labels"]);
+}
+
+/// Whether its objectSelector selects the object before or after the request.
+bool selects_object(const AdmissionWebhook& webhook, const AdmissionRequest& about) {
+  if (selects_everything(webhook.objects)) return true;
+  return (!about.object.is_null() && webhook.objects.matches(about.object["metadata"]["labels"])) ||
+         (!about.old.is_null() && webhook.objects.matches(about.old["metadata"]["labels"]));
+}
+
+/// All versions of the kind's resource.
+auto versions_of(const Kinds& kinds, const Kind& kind) {
+  const auto resource = [](const std::shared_ptr<const Kind>& each) { return std::tie(each->group, each->plural); };
+  return std::ranges::equal_range(kinds.all(), std::tie(kind.group, kind.plural), {}, resource);
+}
+
 }  // namespace
 
 AdmissionWebhook::Rule rule_of(const Value& rule) {
@@ -63,7 +91,7 @@ std::vector<AdmissionWebhook> webhooks_of(const Value& configuration, bool mutat
     }
     webhook.namespaces = label_selector_from(from["namespaceSelector"]);
     webhook.objects = label_selector_from(from["objectSelector"]);
-    webhook.any_namespace = webhook.namespaces.valid && webhook.namespaces.requirements.empty();
+    webhook.any_namespace = selects_everything(webhook.namespaces);
     webhook.client = from["clientConfig"];
     webhooks.push_back(std::move(webhook));
   }
@@ -77,17 +105,25 @@ const Kind* matched_kind(const AdmissionWebhook& webhook, const AdmissionRequest
   };
   if (matched(*about.kind)) return about.kind;
   if (!webhook.equivalent) return nullptr;
-  for (const auto& other : about.kinds->all()) {
-    const bool same = other->group == about.kind->group && other->plural == about.kind->plural;
-    if (same && other->version != about.kind->version && matched(*other)) return other.get();
+  // Found by a binary search: most webhooks and policies do not match, and there may be many of them and of kinds.
+  for (const auto& other : versions_of(*about.kinds, *about.kind)) {
+    if (other->version != about.kind->version && matched(*other)) return other.get();
   }
   return nullptr;
 }
 
-bool selects_object(const AdmissionWebhook& webhook, const AdmissionRequest& about) {
-  if (webhook.objects.valid && webhook.objects.requirements.empty()) return true;
-  return (!about.object.is_null() && webhook.objects.matches(about.object["metadata"]["labels"])) ||
-         (!about.old.is_null() && webhook.objects.matches(about.old["metadata"]["labels"]));
+bool is_selected(const AdmissionWebhook& webhook, const AdmissionRequest& about) {
+  return matched_kind(webhook, about) != nullptr && selects_namespace(webhook, about) && selects_object(webhook, about);
+}
+
+bool needs_conversion(const AdmissionRequest& about, const Kind& wanted) {
+  return about.form.is_null() && (needs_conversion(wanted, about.object) || needs_conversion(wanted, about.old));
+}
+
+std::string unconverted(const AdmissionRequest& about, const Kind& wanted, const std::string& what) {
+  return "its rules name version " + wanted.version + " of " + wanted.type() +
+         ", and this server does not call conversion webhooks for " + what + ": name version " + about.kind->version +
+         " too, or set matchPolicy to Exact";
 }
 
 bool is_beyond_webhooks(const Kind& kind) { return kind.builtin && kind.group == "admissionregistration.k8s.io"; }

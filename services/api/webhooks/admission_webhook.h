@@ -49,9 +49,10 @@ struct AdmissionRequest {
   std::string subresource;
   std::string ns;  ///< of a Namespace: its name
   std::string name;
-  Value object;  ///< null on DELETE
-  Value old;     ///< null on CREATE
-  Value form;    ///< of a subresource with a body of its own: that one's group, version and kind; else null
+  Value in_namespace;  ///< the Namespace that the object is in; null: it is in none
+  Value object;        ///< null on DELETE
+  Value old;           ///< null on CREATE
+  Value form;          ///< of a subresource with a body of its own: that one's group, version and kind; else null
   bool dry_run = false;
   Value options;  ///< CreateOptions, UpdateOptions or DeleteOptions
   Value user;     ///< authentication.k8s.io UserInfo
@@ -61,8 +62,13 @@ struct AdmissionRequest {
 /// matchPolicy Equivalent, another version of the same resource. nullptr: its rules do not match. Looks at no selector.
 const Kind* matched_kind(const AdmissionWebhook& webhook, const AdmissionRequest& about);
 
-/// Whether the hook's objectSelector selects the object before or after the request.
-bool selects_object(const AdmissionWebhook& webhook, const AdmissionRequest& about);
+/// Whether the webhook is to be called: its rules and selectors match.
+bool is_selected(const AdmissionWebhook& webhook, const AdmissionRequest& about);
+
+/// Whether only the conversion webhook of the definition can make the version that is to be seen: see matched_kind().
+bool needs_conversion(const AdmissionRequest& about, const Kind& wanted);
+/// Why a webhook or policy with these rules cannot see the request then. `what`: "admission webhooks".
+std::string unconverted(const AdmissionRequest& about, const Kind& wanted, const std::string& what);
 
 /// What expressions see of the request: objects in the version of `wanted`; see matched_kind(). Without ns and params.
 ExpressionInput expression_input(const AdmissionRequest& about, const Kind& wanted,

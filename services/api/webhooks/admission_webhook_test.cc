@@ -99,12 +99,12 @@ TEST(AdmissionWebhooks, AnObjectIsSelectedByItsLabelsBeforeOrAfter) {
   const AdmissionWebhook only = webhook(kPods, R"("objectSelector":{"matchLabels":{"a":"b"}},)");
   AdmissionRequest about = action("pods");
   about.object = json(R"({"metadata":{"labels":{"a":"b"}}})");
-  EXPECT_TRUE(selects_object(only, about));
+  EXPECT_TRUE(is_selected(only, about));
   about.object = json(R"({"metadata":{}})");
-  EXPECT_FALSE(selects_object(only, about));
+  EXPECT_FALSE(is_selected(only, about));
   about.old = json(R"({"metadata":{"labels":{"a":"b"}}})");
-  EXPECT_TRUE(selects_object(only, about));
-  EXPECT_TRUE(selects_object(webhook(kPods), about));
+  EXPECT_TRUE(is_selected(only, about));
+  EXPECT_TRUE(is_selected(webhook(kPods), about));
 }
 
 TEST(AdmissionWebhooks, ConfigurationsOfWebhooksAreBeyondWebhooks) {
@@ -177,6 +177,34 @@ TEST(AdmissionWebhooks, AnAnswerToAnotherQuestionIsNone) {
                                         {"response", Value::object({{"uid", "u1"}, {"allowed", true}})}});
     EXPECT_FALSE(read_review(webhook(kPods), review, "u1").has_value()) << version << " was not requested";
   }
+}
+
+TEST(AdmissionWebhooks, ANamespaceSelectorIsAboutTheNamespaceOfTheObjectOrTheNamespaceItself) {
+  const AdmissionWebhook only =
+      webhook(R"({"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["*"]})",
+              R"("namespaceSelector":{"matchLabels":{"env":"prod"}},)");
+  const Value labelled = json(R"({"metadata":{"labels":{"env":"prod"}}})");
+  AdmissionRequest pod = action("pods");
+  pod.object = labelled;
+  EXPECT_FALSE(is_selected(only, pod)) << "these are the labels of the pod";
+  pod.in_namespace = labelled;
+  EXPECT_TRUE(is_selected(only, pod));
+  AdmissionRequest ns = action("namespaces");
+  EXPECT_FALSE(is_selected(only, ns));
+  ns.object = labelled;
+  EXPECT_TRUE(is_selected(only, ns));
+  AdmissionRequest gone = action("namespaces", "DELETE");
+  gone.old = labelled;
+  EXPECT_TRUE(is_selected(only, gone));
+  EXPECT_TRUE(is_selected(only, action("nodes"))) << "of no namespace";
+}
+
+TEST(AdmissionWebhooks, ADenialByConditionsHasTheGeneratedName) {
+  AdmissionRequest about = action("pods");
+  about.object = json(R"({"metadata":{"generateName":"a-","name":"a-x7k2p"}})");
+  EXPECT_EQ(failed_conditions(about, "no").message(), "pods \"a-x7k2p\" is forbidden: no");
+  about.name = "b";
+  EXPECT_EQ(failed_conditions(about, "no").message(), "pods \"b\" is forbidden: no");
 }
 
 }  // namespace

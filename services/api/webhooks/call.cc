@@ -43,27 +43,10 @@ HttpHeaders trace_headers(const WebhookCalls& calls) {
   return headers;
 }
 
-bool selects_namespace(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
-                       NamespaceLabels& labels) {
-  if (webhook.any_namespace) return true;
-  const bool is_namespace = request.kind->type() == type::kNamespace;
-  if (!is_namespace && !request.kind->namespaced) return true;  // of no namespace: there is nothing to select
-  if (is_namespace) {
-    const Value& object = request.object.is_null() ? request.old : request.object;
-    return webhook.namespaces.matches(object["metadata"]["labels"]);
-  }
-  if (!labels) {
-    const auto ns = calls.objects->find({type::kNamespace, "", request.ns});
-    labels = ns ? ns.value()["metadata"]["labels"] : Value{};
-  }
-  return webhook.namespaces.matches(*labels);
-}
-
 /// The response about a request that the webhook is not called about, because of its match conditions; nullopt: it is.
 std::optional<AdmissionResponse> settled_by_conditions(const WebhookCalls& calls, const AdmissionWebhook& webhook,
-                                                       const AdmissionRequest& request) {
+                                                       const AdmissionRequest& request, const Kind& wanted) {
   if (webhook.conditions.empty()) return std::nullopt;
-  const Kind& wanted = *matched_kind(webhook, request);
   std::string why;
   CostBudget budget{kMatchConditionsCost};
   const auto fulfilled =
@@ -73,7 +56,9 @@ std::optional<AdmissionResponse> settled_by_conditions(const WebhookCalls& calls
   if (fulfilled == false) return response;
   log::warn("webhook.conditions_failed",
             {log::kv("webhook", webhook.name), log::kv("configuration", webhook.configuration),
-             log::kv("ignored", !webhook.fails_closed), log::kv("reason", why), log::kv("trace_id", calls.trace.id)});
+             log::kv("ignored", !webhook.fails_closed),
+             log::kv("reason", may_quote_secrets(request.kind->type()) ? "not logged, as it may quote a Secret" : why),
+             log::kv("trace_id", calls.trace.id)});
   if (webhook.fails_closed) response.denial = failed_conditions(request, why);
   return response;
 }
@@ -115,27 +100,18 @@ bool has_webhooks(const Webhooks& webhooks, bool mutating, const AdmissionReques
       *configured, [&](const AdmissionWebhook& webhook) { return matched_kind(webhook, request) != nullptr; });
 }
 
-bool is_selected(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
-                 NamespaceLabels& labels) {
-  return matched_kind(webhook, request) != nullptr && selects_namespace(calls, webhook, request, labels) &&
-         selects_object(webhook, request);
-}
-
 void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
                   const OnAdmission& done) {
-  if (auto settled = settled_by_conditions(calls, webhook, request)) return done(*std::move(settled));
+  const Kind& wanted = *matched_kind(webhook, request);
+  // Before its conditions: they would look for fields of the version that it names.
+  if (needs_conversion(request, wanted)) {
+    return done(without_response(webhook, calls.trace, unconverted(request, wanted, "admission webhooks")));
+  }
+  if (auto settled = settled_by_conditions(calls, webhook, request, wanted)) return done(*std::move(settled));
   if (request.dry_run && !webhook.fit_for_dry_run) {
     AdmissionResponse response;
     response.denial = unfit_for_dry_run(webhook);
     return done(std::move(response));
-  }
-  const Kind& wanted = *matched_kind(webhook, request);
-  if (request.form.is_null() && (needs_conversion(wanted, request.object) || needs_conversion(wanted, request.old))) {
-    return done(without_response(webhook, calls.trace,
-                                 "its rules name version " + wanted.version + " of " + wanted.type() +
-                                     ", and this server does not call conversion webhooks for admission webhooks: name "
-                                     "version " +
-                                     request.kind->version + " too, or set matchPolicy to Exact"));
   }
   const auto endpoint = webhook_endpoint(
       webhook.client, [&](const ObjectKey& key) { return calls.objects->find(key); }, UnknownService::kRefused);
@@ -174,10 +150,9 @@ void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest&
   responses->responses.resize(webhooks->size());
   responses->missing = webhooks->size() + 1;  // one for this loop, so that a response never completes it too early
   responses->done = std::move(done);
-  NamespaceLabels labels;
   for (size_t index = 0; index < webhooks->size(); ++index) {
     const AdmissionWebhook& webhook = (*webhooks)[index];
-    if (!is_selected(calls, webhook, request, labels)) {
+    if (!is_selected(webhook, request)) {
       responses->complete_one();
       continue;
     }

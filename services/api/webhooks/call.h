@@ -27,13 +27,6 @@ struct WebhookCalls {
 /// Whether the rules of some webhook match the request, so that it has to be called. Looks at no selector: cheap.
 bool has_webhooks(const Webhooks& webhooks, bool mutating, const AdmissionRequest& request);
 
-/// The labels of the namespace that a request is about, read once.
-using NamespaceLabels = std::optional<Value>;
-
-/// Whether the webhook is to be called: its rules and selectors match. May read the projection.
-bool is_selected(const WebhookCalls& calls, const AdmissionWebhook& webhook, const AdmissionRequest& request,
-                 NamespaceLabels& labels);
-
 using OnAdmission = std::function<void(AdmissionResponse)>;
 
 /// Calls one selected webhook, then `done` once, here or from `calls.post`. A webhook that cannot be called, or whose
@@ -42,7 +35,7 @@ void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, co
                   const OnAdmission& done);
 
 /// Calls the selected validating webhooks at once, then `done` once, here or from `calls.post`, with all
-/// warnings and the first denial in the order of the configurations. Reads the projection.
+/// warnings and the first denial in the order of the configurations.
 void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request, OnAdmission done);
 
 /// `request.object` with the patch of a mutating webhook, which is written for the version that the webhook was shown.

@@ -4,6 +4,7 @@
 
 #include "events/base/base64.h"
 #include "events/base/json.h"
+#include "events/state/object.h"
 #include "services/api/versions/versions.h"
 
 // Wording: kube-apiserver's, which users search for.
@@ -86,6 +87,8 @@ std::string review_version(const AdmissionWebhook& webhook) {
 
 }  // namespace
 
+bool may_quote_secrets(std::string_view type) { return type == type::kSecret || type == type::kWork; }
+
 ExpressionInput expression_input(const AdmissionRequest& about, const Kind& wanted,
                                  std::shared_ptr<const cel::CelAuthorizer> authorizer) {
   ExpressionInput input;
@@ -160,9 +163,11 @@ Denial failed_call(const AdmissionWebhook& webhook, const std::string& why) {
 
 Denial failed_conditions(const AdmissionRequest& about, const std::string& why) {
   const std::string resource = about.kind->type();
-  const std::string message = resource + " \"" + about.name + "\" is forbidden: " + why;
+  // A generated name is not the request's.
+  const std::string name = about.name.empty() ? about.object["metadata"]["name"].str() : about.name;
+  const std::string message = resource + " \"" + name + "\" is forbidden: " + why;
   Denial denial{403, status_of(403, "Forbidden", message)};
-  Value details = Value::object({{"name", about.name}, {"kind", about.kind->plural}});
+  Value details = Value::object({{"name", name}, {"kind", about.kind->plural}});
   if (!about.kind->group.empty()) details.set("group", about.kind->group);
   denial.status.set("details", std::move(details));
   return denial;

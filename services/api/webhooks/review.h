@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/base/result.h"
@@ -15,6 +16,9 @@ struct Denial {
   Value status;  ///< metav1.Status
   std::string message() const { return status["message"].str(); }
 };
+
+/// Whether messages about objects of the type may quote data of Secrets: they are neither logged nor recorded.
+bool may_quote_secrets(std::string_view type);
 
 /// What a webhook answered: the response of an AdmissionReview.
 struct AdmissionResponse {
