@@ -14,9 +14,6 @@ namespace shiplog::collector {
 namespace {
 
 constexpr const char* kPath = "/apis/discovery.k8s.io/v1/endpointslices";
-/// Of a member: what is kept of it here.
-constexpr size_t kMostKept = 4096;
-constexpr size_t kMostKeptBytes = size_t{32} << 20U;
 constexpr int kMostPages = 2000;
 /// What the statuses of one member's slices may make the journal grow by; later ones replace earlier ones meanwhile.
 constexpr double kReportBurst = 8.0 * 1024 * 1024;
@@ -31,6 +28,9 @@ constexpr Millis kLookEvery{300'000};
 constexpr Millis kListAgain{1'800'000};
 constexpr uint64_t kSpread = 600'000;
 constexpr Millis kListAgainAfterProblem{60'000};
+/// Services that are requested one after the other are listed together: a list has the slices of all.
+constexpr Millis kBetweenLists{2'000};
+constexpr int64_t kBetweenListsForEach = 5;  // milliseconds, for each slice that is here
 /// Names in a selector; beyond that all slices of Services are listed.
 constexpr size_t kMostNamed = 50;
 constexpr size_t kMostReports = 32;
@@ -39,15 +39,10 @@ std::string excluded() {
   return std::string{label::kSliceManagedBy} + " notin (" + kDispatchedSlices + "," + kImportedSlices + ")";
 }
 
-Value identified(Value slice) {
-  slice.set("apiVersion", "discovery.k8s.io/v1");
-  slice.set("kind", "EndpointSlice");
-  return slice;
-}
-
 }  // namespace
 
-SliceCollection::Followed::Followed() : budget{kReportBurst, kReportPerSecond} {}
+SliceCollection::Followed::Followed(ServiceNames exported)
+    : selector{selector_of(exported)}, slices{std::move(exported)}, budget{kReportBurst, kReportPerSecond} {}
 
 /// A list under way, page by page.
 struct SliceCollection::Listing {
@@ -93,15 +88,15 @@ void SliceCollection::forget_slot(int slot) {
   std::erase_if(followed_, [slot](const auto& each) { return slot_of(each.first) == slot; });
 }
 
-std::set<SliceCollection::SliceName> SliceCollection::exported_by(const std::string& cluster) const {
-  std::set<SliceName> exported;
+SliceCollection::ServiceNames SliceCollection::exported_by(const std::string& cluster) const {
+  ServiceNames exported;
   const auto found = requests_.find(cluster);
   if (found == requests_.end()) return exported;
   for (const auto& [work, service] : found->second) exported.emplace(service.ns, service.name);
   return exported;
 }
 
-std::string SliceCollection::selector_of(const std::set<SliceName>& exported) {
+std::string SliceCollection::selector_of(const ServiceNames& exported) {
   std::set<std::string> names;
   for (const auto& [ns, name] : exported) names.insert(name);
   std::string selector = label::kServiceName;
@@ -113,41 +108,28 @@ std::string SliceCollection::selector_of(const std::set<SliceName>& exported) {
   return percent_encoded(selector + "," + excluded(), "-._");
 }
 
-void SliceCollection::take_in(Followed& followed, const Value& slice, bool gone) {
-  const SliceName name{slice["metadata"]["namespace"].str(), slice["metadata"]["name"].str()};
-  if (const auto known = followed.slices.find(name); known != followed.slices.end()) {
-    followed.bytes -= to_json(known->second).size();
-    followed.slices.erase(known);
-  }
-  if (gone || !followed.exported.contains({name.first, std::string{label_of(slice, label::kServiceName)}})) return;
-  Value kept = identified(slice);
-  const size_t size = to_json(kept).size();
-  if (size > 2 * kMostSliceBytes || followed.slices.size() >= kMostKept || followed.bytes + size > kMostKeptBytes) {
-    followed.problem = "not all EndpointSlices are read: of a cluster at most " + std::to_string(kMostKept) +
-                       " are, with " + std::to_string(kMostKeptBytes) + " bytes, and none above " +
-                       std::to_string(2 * kMostSliceBytes);
-    return;
-  }
-  followed.bytes += size;
-  followed.slices.emplace(name, std::move(kept));
-}
-
 void SliceCollection::reconcile(const TaskPtr& task) {
   const std::string cluster = task->key().name.str();
   const Cluster* known = task->state().cluster(cluster);
-  std::set<SliceName> exported = exported_by(cluster);
+  ServiceNames exported = exported_by(cluster);
   if (known == nullptr || known->sync_mode == "Pull" || !known->ready() || exported.empty()) {
     followed_.erase(cluster);  // a change of the cluster or of a request triggers the key
     return task->done();
   }
   auto& followed = followed_[cluster];
-  if (followed != nullptr && followed->exported == exported && runs(*followed, cluster, task->now())) {
-    return report(task, *followed);
+  if (followed != nullptr && runs(*followed, cluster, task->now())) {
+    MemberSlices& slices = followed->slices;
+    slices.keep_only(exported);
+    if (slices.exported() == exported) return report(task, *followed);
+    const Millis between{kBetweenLists.value + kBetweenListsForEach * static_cast<int64_t>(slices.size())};
+    const UtcMillis then = followed->since + between;
+    if (task->now() < then) return report(task, *followed, then);
   }
-  const auto before = std::exchange(followed, std::make_shared<Followed>());
-  if (before != nullptr) std::tie(followed->budget, followed->report_at) = std::tie(before->budget, before->report_at);
-  followed->selector = selector_of(exported);
-  followed->exported = std::move(exported);
+  const auto before = std::exchange(followed, std::make_shared<Followed>(std::move(exported)));
+  if (before != nullptr) {
+    std::tie(followed->budget, followed->report_at, followed->next) =
+        std::tie(before->budget, before->report_at, before->next);
+  }
   auto listing = std::make_shared<Listing>();
   listing->cluster = cluster;
   listing->followed = followed;
@@ -157,7 +139,7 @@ void SliceCollection::reconcile(const TaskPtr& task) {
 bool SliceCollection::runs(Followed& followed, const std::string& cluster, UtcMillis now) {
   if (followed.stream == nullptr || followed.ended) return false;
   if (std::exchange(followed.heard, false)) followed.heard_at = now;
-  const Millis until = followed.problem.empty()
+  const Millis until = followed.slices.problem().empty()
                            ? Millis{kListAgain.value + static_cast<int64_t>(siphash128(cluster).lo % kSpread)}
                            : kListAgainAfterProblem;
   return now - followed.since < until && now - followed.heard_at < kLookEvery;
@@ -192,7 +174,7 @@ void SliceCollection::list(const TaskPtr& task, const std::shared_ptr<Listing>& 
           return unavailable(task, *followed, "EndpointSlices cannot be listed: HTTP status " + std::to_string(status));
         }
         const Value& body = response.value().body;
-        for (const Value& item : body["items"].items()) take_in(*followed, item, false);
+        for (const Value& item : body["items"].items()) followed->slices.take_in(item, false);
         listing->version = body["metadata"]["resourceVersion"].str();
         listing->token = body["metadata"]["continue"].str();
         if (!listing->token.empty() && ++listing->pages < kMostPages) return list(task, listing);
@@ -217,7 +199,7 @@ void SliceCollection::follow(const TaskPtr& task, const std::shared_ptr<Followed
         if (what == "ERROR") {
           self->ended = true;
         } else if (what == "ADDED" || what == "MODIFIED" || what == "DELETED") {
-          take_in(*self, event["object"], what == "DELETED");
+          self->slices.take_in(event["object"], what == "DELETED");
         } else {
           return;
         }
@@ -240,6 +222,7 @@ void SliceCollection::unavailable(const TaskPtr& task, Followed& followed, const
   for (const auto& [key, service] : requests_[cluster]) {
     const Value& work = task->state().value_of(key);
     if (work.is_null() || deleting(work)) continue;
+    if (work["status"]["manifestStatuses"][0]["status"]["problem"].as_string() == problem) continue;
     CollectedSlices collected = reported_slices(work).value_or(CollectedSlices{});
     collected.problem = problem;
     Value statuses = statuses_of_slices(work, collected);
@@ -251,35 +234,62 @@ void SliceCollection::unavailable(const TaskPtr& task, Followed& followed, const
                            [task](const Result<Revision>&) { task->done(kTryAgain); });
 }
 
-void SliceCollection::report(const TaskPtr& task, Followed& followed) {
+/// False: there is no room for it now.
+bool SliceCollection::report_one(const TaskPtr& task, Followed& followed, const ObjectKey& request,
+                                 const ExportedService& service, DecisionBuilder& seen) {
+  const Value& work = task->state().value_of(request);
+  if (work.is_null() || deleting(work)) return true;
+  const MemberSlices::Name name{service.ns, service.name};
+  if (!followed.slices.exported().contains(name)) return true;  // requested since, and not listed yet
+  if (!followed.slices.changed(name) && work["status"].contains("manifestStatuses")) return true;
+  const CheckedSlices* slices = followed.slices.of(name);
+  CollectedSlices collected = slices == nullptr ? CollectedSlices{} : within_limits(*slices);
+  if (!followed.slices.problem().empty()) collected.problem = followed.slices.problem();
+  Value statuses = statuses_of_slices(work, collected);
+  if (work["status"]["manifestStatuses"] == statuses) return true;
+  return seen.size() < kMostReports &&
+         followed.budget.take(static_cast<double>(to_json(statuses).size()), task->now()) &&
+         seen.try_add(WorkStatusObserved{request, std::move(statuses), 0});
+}
+
+void SliceCollection::again_all(const std::string& cluster) {
+  const auto found = followed_.find(cluster);
+  if (found != followed_.end() && found->second != nullptr) found->second->slices.all_changed();
+}
+
+void SliceCollection::report(const TaskPtr& task, Followed& followed, std::optional<UtcMillis> at_latest) {
   const UtcMillis now = task->now();
-  if (now < followed.report_at) return task->done(followed.report_at - now);
+  const auto within = [&](Millis time) { return at_latest ? std::min(time, *at_latest - now) : time; };
+  if (now < followed.report_at) return task->done(within(followed.report_at - now));
   const std::string cluster = task->key().name.str();
-  std::map<SliceName, std::vector<Value>> by_service;
-  for (const auto& [name, slice] : followed.slices) {
-    by_service[{name.first, std::string{label_of(slice, label::kServiceName)}}].push_back(slice);
-  }
+  const auto& requests = requests_[cluster];
   DecisionBuilder seen;
-  bool held_back = false;
-  for (const auto& [key, service] : requests_[cluster]) {
-    const Value& work = task->state().value_of(key);
-    if (work.is_null() || deleting(work)) continue;
-    CollectedSlices collected = collected_slices(by_service[{service.ns, service.name}], service);
-    if (!followed.problem.empty()) collected.problem = followed.problem;
-    Value statuses = statuses_of_slices(work, collected);
-    if (work["status"]["manifestStatuses"] == statuses) continue;
-    held_back = seen.size() == kMostReports ||
-                !followed.budget.take(static_cast<double>(to_json(statuses).size()), now) ||
-                !seen.try_add(WorkStatusObserved{key, std::move(statuses), 0});
-    if (held_back) break;
+  std::vector<MemberSlices::Name> done;
+  auto at = requests.lower_bound(followed.next);
+  for (size_t count = 0; count < requests.size(); ++count, ++at) {
+    if (at == requests.end()) at = requests.begin();
+    if (!report_one(task, followed, at->first, at->second, seen)) break;
+    done.emplace_back(at->second.ns, at->second.name);
   }
-  const Millis again = held_back ? kBetweenReports : followed.problem.empty() ? kLookEvery : kListAgainAfterProblem;
+  const bool held_back = done.size() < requests.size();
+  followed.next = held_back ? at->first : ObjectKey{};
+  // Two requests may be of one Service: it has changed for the one that is held back.
+  const MemberSlices::Name rest = held_back ? MemberSlices::Name{at->second.ns, at->second.name} : MemberSlices::Name{};
+  for (const MemberSlices::Name& name : done) {
+    if (name != rest) followed.slices.forget_change(name);
+  }
+  const bool complete = followed.slices.problem().empty();
+  const Millis again = within(held_back ? kBetweenReports : complete ? kLookEvery : kListAgainAfterProblem);
   if (seen.empty()) return task->done(again);
   followed.report_at = now + kBetweenReports;
   // What arrives meanwhile triggers the key; a refusal means that a Work was just removed.
   task->append_observation(
       std::get<Decision>(std::move(seen).build()),
-      [task, again](const Result<Revision>& appended) { appended ? task->done(again) : task->done(kBetweenReports); });
+      [this, task, again, cluster, alive = std::weak_ptr{alive_}](const Result<Revision>& appended) {
+        if (appended) return task->done(again);
+        if (!alive.expired()) again_all(cluster);
+        task->done(kBetweenReports);
+      });
 }
 
 }  // namespace shiplog::collector

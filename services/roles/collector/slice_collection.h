@@ -11,6 +11,7 @@
 
 #include "events/base/hash.h"
 #include "services/adapters/members/members.h"
+#include "services/roles/collector/member_slices.h"
 #include "services/roles/exported_slices.h"
 #include "services/runtime/role.h"
 #include "services/runtime/token_bucket.h"
@@ -20,7 +21,8 @@ namespace shiplog::collector {
 /// Reports the EndpointSlices of members that are exported: of each Work that requests those of a Service, as its
 /// status (services/roles/exported_slices.h). A member is listed and watched only while there is such a Work for it,
 /// and only for slices of the Services that are exported. What a member may report is limited in number and in bytes,
-/// and in bytes per second; what is beyond is left out, and the status says so.
+/// and in bytes per second; what is beyond is left out, and the status says so. Requests take turns: a Service whose
+/// slices change all the time does not hold the others back.
 /// One key for each member, which rests until something arrives. Threads: the fold thread.
 class SliceCollection {
  public:
@@ -42,34 +44,35 @@ class SliceCollection {
 
  private:
   static constexpr const char* kSlices = "@endpointslices";
-  using SliceName = std::pair<std::string, std::string>;  // namespace and name
+  using ServiceNames = std::set<MemberSlices::Name>;
 
   /// What one member has shown.
   struct Followed {
-    std::set<SliceName> exported;  // Services, when it was listed
-    std::string selector;          // of the list and the watch
+    explicit Followed(ServiceNames exported);
+    std::string selector;  // of the list and the watch: of what was exported when it was listed
     std::unique_ptr<MemberWatch> stream;
     std::function<void()> wake;
     bool ended = false;
     bool heard = false;  // something since the last look, if only a bookmark
     UtcMillis since, heard_at, report_at;
-    std::map<SliceName, Value> slices;
-    size_t bytes = 0;
-    std::string problem;  // why not all are here
+    MemberSlices slices;
     TokenBucket budget;
-    Followed();
+    ObjectKey next;  // the request that reports begin with: the last one ended before it
   };
   struct Listing;
 
   static ObjectKey key_of(const std::string& cluster) { return {type::kWork, kSlices, cluster}; }
-  std::set<SliceName> exported_by(const std::string& cluster) const;
-  static std::string selector_of(const std::set<SliceName>& exported);
-  static void take_in(Followed& followed, const Value& slice, bool gone);
+  ServiceNames exported_by(const std::string& cluster) const;
+  static std::string selector_of(const ServiceNames& exported);
   void list(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
   void listed(const TaskPtr& task, const std::shared_ptr<Listing>& listing);
   void follow(const TaskPtr& task, const std::shared_ptr<Followed>& followed, const std::string& version);
   void unavailable(const TaskPtr& task, Followed& followed, const std::string& problem);
-  void report(const TaskPtr& task, Followed& followed);
+  /// `at_latest`: when the key is to be looked at again in any case.
+  void report(const TaskPtr& task, Followed& followed, std::optional<UtcMillis> at_latest = {});
+  bool report_one(const TaskPtr& task, Followed& followed, const ObjectKey& request, const ExportedService& service,
+                  DecisionBuilder& seen);
+  void again_all(const std::string& cluster);
 
   static bool runs(Followed& followed, const std::string& cluster, UtcMillis now);
 

@@ -28,13 +28,15 @@ class SliceCollections : public ::testing::Test {
   static ObjectKey request(const std::string& ns, const std::string& service) {
     return request_key("m1", {ns, service, ExportedBy::kMultiClusterService});
   }
-  void ask_for(const std::string& ns, const std::string& service) {
-    const ObjectKey key = request(ns, service);
-    stage.put(key,
-              json(R"({"apiVersion":"work.karmada.io/v1alpha1","kind":"Work","metadata":{"name":")" + key.name.str() +
-                   R"(","namespace":"karmada-es-m1"},"spec":{"suspendDispatching":true,"workload":{"manifests":[
+  static Value request_for(const std::string& ns, const std::string& service) {
+    return json(R"({"apiVersion":"work.karmada.io/v1alpha1","kind":"Work","metadata":{"name":")" +
+                request(ns, service).name.str() +
+                R"(","namespace":"karmada-es-m1"},"spec":{"suspendDispatching":true,"workload":{"manifests":[
         {"apiVersion":"networking.karmada.io/v1alpha1","kind":"MultiClusterService","metadata":{"name":")" +
-                   service + R"(","namespace":")" + ns + R"("}}]}}})"));
+                service + R"(","namespace":")" + ns + R"("}}]}}})");
+  }
+  void ask_for(const std::string& ns, const std::string& service) {
+    stage.put(request(ns, service), request_for(ns, service));
     stage.run(Millis{3000});
   }
   void has(const std::string& ns, const std::string& name, const std::string& service,
@@ -114,6 +116,56 @@ TEST_F(SliceCollections, AMemberWithVeryManySlicesIsReportedUpToTheLimit) {
   ASSERT_TRUE(collected);
   EXPECT_EQ(collected->slices.size(), kMostSlicesOfService);
   EXPECT_NE(collected->problem.find("not all EndpointSlices are read"), std::string::npos) << collected->problem;
+}
+
+TEST_F(SliceCollections, AServiceThatChangesAllTheTimeDoesNotHoldOthersBack) {
+  const auto changes = [&](int round) {
+    for (const char* name : {"a1", "a2", "a3", "a4"}) {
+      Value slice = json(R"({"metadata":{"namespace":"shop"},"addressType":"IPv4","endpoints":[]})");
+      slice.edit("metadata").set("name", std::string{name} + "-x");
+      slice.edit("metadata").edit("labels").set("kubernetes.io/service-name", name);
+      for (int endpoint = 0; endpoint < 900; ++endpoint) {
+        const std::string address = "10." + std::to_string(round % 250) + "." + std::to_string(endpoint / 250) + "." +
+                                    std::to_string(endpoint % 250);
+        slice.edit("endpoints")
+            .push_back(Value::object({{"addresses", Value::array({address})}, {"nodeName", std::string(80, 'n')}}));
+      }
+      member().put({type::kEndpointSlice, "shop", std::string{name} + "-x"}, slice);
+    }
+  };
+  changes(0);
+  has("shop", "web-a", "web");
+  for (const char* name : {"a1", "a2", "a3", "a4", "web"}) ask_for("shop", name);
+  // Until the burst is used up, and half a minute more.
+  for (int round = 1; round < 60; ++round) {
+    changes(round);
+    stage.run(Millis{1000});
+  }
+  has("shop", "web-a", "web", "10.2.0.1");
+  for (int round = 60; round < 64; ++round) {
+    changes(round);
+    stage.run(Millis{1000});
+  }
+  EXPECT_EQ(reported("shop", "web"), "web-a=10.2.0.1 ");
+}
+
+TEST_F(SliceCollections, RequestsMadeOneAfterTheOtherAreListedTogether) {
+  for (int number = 0; number < 40; ++number)
+    has("shop", "s" + std::to_string(number) + "-x", "s" + std::to_string(number));
+  for (int number = 0; number < 40; ++number) {
+    const std::string name = "s" + std::to_string(number);
+    stage.put(request("shop", name), request_for("shop", name));
+    stage.run(Millis{100});
+  }
+  stage.run(Millis{5000});
+  EXPECT_EQ(reported("shop", "s39"), "s39-x=10.1.0.1 ");
+  EXPECT_LE(stage.members().count("endpointslices?limit"), 5U);
+  const size_t lists = stage.members().count("endpointslices?limit");
+  for (int number = 0; number < 40; ++number) {
+    stage.write({WorkRemoved{request("shop", "s" + std::to_string(number))}});
+    stage.run(Millis{100});
+  }
+  EXPECT_EQ(stage.members().count("endpointslices?limit"), lists) << "what is no longer wanted is dropped";
 }
 
 TEST_F(SliceCollections, AMemberThatServesNoneIsNamed) {
