@@ -13,12 +13,12 @@ namespace {
 
 constexpr const char* kExportVersion = "multicluster.x-k8s.io/v1alpha1";
 
-/// A Work that has brought a ServiceExport to the cluster (upstream: of any in the cluster; here of those that the
+/// A Work that brings a ServiceExport to the cluster (upstream: of any in the cluster; here of those that the
 /// control plane has put there).
 bool exports(const Value& work) {
   const Value& manifest = manifest_of(work);
   return !deleting(work) && !only_kept(work) && manifest["kind"].as_string() == "ServiceExport" &&
-         manifest["apiVersion"].as_string() == kExportVersion && condition_holds(work, "Applied");
+         manifest["apiVersion"].as_string() == kExportVersion;
 }
 
 struct WantedSlice {
@@ -52,11 +52,15 @@ class Space {
     const bool exporting = state.options().controller_on(kServiceExportController);
     for (const auto& [name, work] : state.objects(type::kWork, execution_space(cluster))) {
       const ObjectKey key{type::kWork, name.ns, name.name};
-      if (const auto service = exported_service(work.value)) {
-        requests_.emplace(key, *service);
+      if (const auto requested = exported_service(work.value)) {
+        requests_.emplace(key, *requested);
       } else if (exporting && exports(work.value)) {
         const Value& metadata = manifest_of(work.value)["metadata"];
-        exported_.push_back({metadata["namespace"].str(), metadata["name"].str(), ExportedBy::kServiceExport});
+        const ExportedService service{metadata["namespace"].str(), metadata["name"].str(), ExportedBy::kServiceExport};
+        // One that cannot be applied once more is there as it was before.
+        if (condition_holds(work.value, "Applied") || state.find(request_key(cluster, service)) != nullptr) {
+          exported_.push_back(service);
+        }
       } else if (!label_of(work.value, kCollectedFor).empty()) {
         collected_.push_back(key);
       }

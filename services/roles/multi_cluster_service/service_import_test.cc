@@ -112,6 +112,15 @@ TEST_F(ServiceExports, OneThatIsNotAppliedYetExportsNothing) {
   EXPECT_TRUE(at(request_key("m1", kWeb)).is_null());
 }
 
+TEST_F(ServiceExports, OneThatCannotBeAppliedOnceMoreStillExports_5_7_10) {
+  exports("m1");
+  report("m1", {"web-a"});
+  history_.accept({WorkApplyFailed{work_of_export("m1"), 1, "AppliedFailed", "timeout", "timeout"}});
+  settle();
+  EXPECT_FALSE(at(request_key("m1", kWeb)).is_null()) << "it is in the member as before";
+  EXPECT_FALSE(imported("m1-web-a").is_null());
+}
+
 TEST_F(ServiceExports, WhatTheMemberNamesLikeAnotherSliceDoesNotReplaceIt) {
   const ObjectKey theirs{type::kEndpointSlice, "default", "imported-m1-web-a"};
   history_.object(theirs, R"({"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","addressType":"IPv4"})");
