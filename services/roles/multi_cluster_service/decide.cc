@@ -118,6 +118,7 @@ Result<Decided> decide_mcs(const State& state, const ObjectKey& key, UtcMillis n
   if (mcs == nullptr) {  // it had no finalizer, or lost it
     DecisionBuilder decision;
     if (!remove_requests(state, key, {}, decision)) return std::move(decision).build_and_look_again(now);
+    release_service(state, key, decision);
     return std::move(decision).build();
   }
   if (deleting(mcs->value)) return has_finalizer(mcs->value, kFinalizer) ? release(state, key, *mcs, now) : Nothing{};

@@ -308,6 +308,15 @@ TEST_F(MultiClusterServices, AMemberCannotSendSlicesThatNobodyRequested) {
   EXPECT_TRUE(at(forged).is_null()) << "it belongs to no request";
 }
 
+TEST_F(MultiClusterServices, OneThatLosesItsFinalizerReleasesTheServiceAllTheSame_5_7_9) {
+  mcs(kFirst, kSecond);
+  history_.edit(kMcs, [](Value& value) { value.edit("metadata").erase("finalizers"); });
+  history_.remove(kMcs);
+  settle();
+  EXPECT_EQ(label_of(at(kService), "resourcetemplate.karmada.io/claimed-by"), "");
+  EXPECT_EQ(label_of(at(kBinding), "binding.karmada.io/managed-by"), "");
+}
+
 TEST_F(MultiClusterServices, TheAuthorOfOneMustBePermittedToGetTheServiceIfThatIsChecked) {  // decision 0028
   history_.accept({OptionsSet{{{"enable-policy-author-check", {"true"}}}}});
   mcs(kFirst, kSecond);
