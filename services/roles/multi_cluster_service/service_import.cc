@@ -54,12 +54,25 @@ Value balancer_of(const Value& service_import) {
   return ingress.size() == 0 ? Value::object() : Value::object({{"ingress", std::move(ingress)}});
 }
 
+/// The wanted ports, with the node ports that those of the Service have.
+Value with_node_ports(const Value& service, const Value& wanted) {
+  Value ports = wanted;
+  for (Value& port : ports.edit_items()) {
+    for (const Value& present : service["spec"]["ports"].items()) {
+      if (present["port"] != port["port"] || present["protocol"].as_string("TCP") != port["protocol"].as_string())
+        continue;
+      if (!present["nodePort"].is_null()) port.set("nodePort", present["nodePort"]);
+    }
+  }
+  return ports;
+}
+
 /// As it should be: cluster IPs, node ports and what users have added stay.
 Value updated(Value service, const Value& service_import, const Value& ports) {
   if (!owned_by(service, service_import)) {
     service.edit("metadata").set("ownerReferences", Value::array({owner_of(service_import)}));
   }
-  service.edit("spec").set("ports", ports);
+  service.edit("spec").set("ports", with_node_ports(service, ports));
   service.edit("status").set("loadBalancer", balancer_of(service_import));
   return service;
 }

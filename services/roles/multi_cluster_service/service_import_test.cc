@@ -171,6 +171,20 @@ TEST_F(ServiceExports, AServiceImportHasADerivedService_5_7_10) {
   EXPECT_EQ(to_json(at(kDerived)["status"]), R"({"loadBalancer":{}})");
 }
 
+TEST_F(ServiceExports, NodePortsOfADerivedServiceStay) {
+  import_web();
+  history_.settle(decide, kImport);
+  history_.edit(kDerived, [](Value& made) {
+    made.edit("spec").set("type", "NodePort");
+    made.edit("spec").edit("ports").edit_items()[0].set("nodePort", 30080);
+  });
+  import_web(R"({"type":"ClusterSetIP","ports":[{"name":"web","port":80},{"name":"admin","port":81}]})");
+  history_.settle(decide, kImport);
+  EXPECT_EQ(at(kDerived)["spec"]["ports"][0]["name"], "web");
+  EXPECT_EQ(at(kDerived)["spec"]["ports"][0]["nodePort"], Value{30080});
+  EXPECT_TRUE(at(kDerived)["spec"]["ports"][1]["nodePort"].is_null());
+}
+
 TEST_F(ServiceExports, AHeadlessServiceImportHasNone) {
   import_web(R"({"type":"Headless","ports":[{"port":80}]})");
   EXPECT_EQ(history_.settle(decide, kImport), 0);
