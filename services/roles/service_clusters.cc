@@ -1,6 +1,7 @@
 #include "services/roles/service_clusters.h"
 
 #include <algorithm>
+#include <span>
 
 #include "events/state/cluster.h"
 
@@ -8,15 +9,25 @@ namespace shiplog {
 namespace {
 
 constexpr const char* kSliceEnablement = "discovery.k8s.io/v1, Kind=EndpointSlice";
+constexpr size_t kMostLeftOut = 30;
+
+std::span<const Value> named(const Value& list) {
+  return list.items().first(std::min(list.size(), kMostNamedClusters));
+}
 
 }  // namespace
 
 std::set<std::string> named_clusters(const State& state, const Value& list) {
   std::set<std::string> names;
-  for (const Value& each : list.items()) names.insert(each["name"].str());
+  for (const Value& each : named(list)) names.insert(each["name"].str());
   if (!names.empty()) return names;
   for (const auto& [name, cluster] : state.clusters()) names.insert(name);
   return names;
+}
+
+bool names_cluster(const Value& list, std::string_view cluster) {
+  if (list.size() == 0) return true;
+  return std::ranges::any_of(named(list), [&](const Value& each) { return each["name"].as_string() == cluster; });
 }
 
 bool takes_slices(const Cluster& cluster) {
@@ -27,7 +38,9 @@ bool takes_slices(const Cluster& cluster) {
 std::vector<LeftOut> left_out(const State& state, const Value& service) {
   std::vector<LeftOut> missing;
   const auto look = [&](const char* role, const char* list, const char* what) {
+    const size_t most = missing.size() + kMostLeftOut;
     for (const std::string& name : named_clusters(state, service["spec"][list])) {
+      if (missing.size() == most) break;
       const Cluster* cluster = state.cluster(name);
       const std::string named = std::string{role} + " cluster " + name;
       if (cluster == nullptr) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/state/state.h"
@@ -10,8 +12,13 @@
 
 namespace shiplog {
 
-/// The clusters that one of its lists names; all, if that is empty (5.7.1).
+/// Of a list: admission accepts no more names, and no more are read.
+inline constexpr size_t kMostNamedClusters = 1000;
+
+/// The clusters that one of its lists names, whether there are such clusters or not; all, if it is empty (5.7.1).
 std::set<std::string> named_clusters(const State& state, const Value& list);
+/// That cluster is one of them.
+bool names_cluster(const Value& list, std::string_view cluster);
 
 /// The cluster is ready and serves EndpointSlices.
 bool takes_slices(const Cluster& cluster);
@@ -23,7 +30,7 @@ struct LeftOut {
   const char* reason;
   std::string message;
 };
-/// Of its providers and consumers, sorted by message (5.7.8).
+/// Of its providers and consumers, sorted by message (5.7.8): the first few dozen of each.
 std::vector<LeftOut> left_out(const State& state, const Value& service);
 
 }  // namespace shiplog

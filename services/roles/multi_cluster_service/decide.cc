@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "events/state/condition.h"
-#include "events/state/manifest.h"
 #include "services/roles/multi_cluster_service/kept_works.h"
 #include "services/roles/service_clusters.h"
 
@@ -39,13 +38,12 @@ bool remove_requests(const State& state, const ObjectKey& key, const std::set<st
   return true;
 }
 
-/// 5.7.5. What a member needs to know is which Service: its own status, which changes with each of these, is not part
-/// of it.
+/// 5.7.5. What a member needs to know is which Service: nothing else of the MultiClusterService is part of it.
 bool put_requests(const State& state, const ObjectKey& key, const Value& mcs, const std::set<std::string>& providers,
                   UtcMillis now, DecisionBuilder& decision) {
-  Value manifest = pruned(mcs);
-  manifest.erase("status");
-  manifest.set("metadata", Value::object({{"name", key.name}, {"namespace", key.ns}}));
+  const Value manifest = Value::object({{"apiVersion", mcs["apiVersion"]},
+                                        {"kind", mcs["kind"]},
+                                        {"metadata", Value::object({{"name", key.name}, {"namespace", key.ns}})}});
   for (const std::string& name : providers) {
     const Cluster* cluster = state.cluster(name);
     if (cluster == nullptr || !takes_slices(*cluster) || !takes_works(state, name)) continue;
@@ -77,10 +75,16 @@ std::string with_left_out(std::string message, const std::vector<LeftOut>& missi
   return message;
 }
 
-bool any_slice_reported(const State& state, const ObjectKey& key, const std::set<std::string>& providers) {
+/// What is missing of the slices that its providers have reported.
+std::string slice_problems(const State& state, const ObjectKey& key, const std::set<std::string>& providers) {
+  std::string problems;
+  for (const std::string& name : providers) add_problems(state, name, service_of(key), kDispatchProblem, problems);
+  return problems;
+}
+
+bool any_slice_collected(const State& state, const ObjectKey& key, const std::set<std::string>& providers) {
   return std::ranges::any_of(providers, [&](const std::string& name) {
-    const Value& request = state.value_of(request_key(name, service_of(key)));
-    return request["status"]["manifestStatuses"][0]["status"]["endpointSlices"].size() > 0;
+    return !annotation_of(state.value_of(request_key(name, service_of(key))), kCollectedNames).empty();
   });
 }
 
@@ -94,19 +98,21 @@ void set(Value& object, const char* type, bool holds, const char* reason, const 
 }
 
 /// 5.7.8.
-Value with_conditions(const State& state, const ObjectKey& key, Value mcs, const std::string& service_problem,
+Value with_conditions(const State& state, const ObjectKey& key, Value mcs, const std::string& of_service,
                       const std::set<std::string>& providers, UtcMillis now) {
   const auto missing = left_out(state, mcs);
-  if (service_problem.empty()) {
+  if (of_service.empty()) {
     set(mcs, kServiceApplied, true, "ServiceAppliedSucceed",
         with_left_out("Service is propagated to target clusters.", missing), now);
   } else {
-    set(mcs, kServiceApplied, false, "ServiceAppliedFailed", service_problem, now);
+    set(mcs, kServiceApplied, false, "ServiceAppliedFailed", of_service, now);
   }
-  const std::string problems = slices_in_the_way(state, mcs);
-  if (!problems.empty()) {
-    set(mcs, kSlicesDispatched, false, "EndpointSliceDispatchedFailed", problems, now);
-  } else if (any_slice_reported(state, key, providers) || !condition_of(mcs, kSlicesDispatched).is_null()) {
+  const std::string of_slices = slice_problems(state, key, providers);
+  if (!of_slices.empty()) {
+    set(mcs, kSlicesDispatched, false, "EndpointSliceDispatchedFailed", of_slices, now);
+  } else if (!of_service.empty() && providers.empty() && !condition_of(mcs, kSlicesDispatched).is_null()) {
+    set(mcs, kSlicesDispatched, false, "EndpointSliceDispatchedFailed", of_service, now);
+  } else if (any_slice_collected(state, key, providers) || !condition_of(mcs, kSlicesDispatched).is_null()) {
     set(mcs, kSlicesDispatched, true, "EndpointSliceDispatchedSucceed", "EndpointSlice are dispatched successfully",
         now);
   }
@@ -125,12 +131,14 @@ Result<Decided> decide_mcs(const State& state, const ObjectKey& key, UtcMillis n
   if (!acts_across_clusters(state, mcs->value)) return Nothing{};
   DecisionBuilder decision;
   if (identify(key, *mcs, decision)) return std::move(decision).build_and_look_again(now);
-  const auto providers = named_clusters(state, mcs->value["spec"]["providerClusters"]);
+  std::string problem = service_problem(state, key);
+  std::set<std::string> providers;  // of a Service that is not propagated no slices are requested either
+  if (problem.empty()) providers = named_clusters(state, mcs->value["spec"]["providerClusters"]);
   if (!remove_requests(state, key, providers, decision) ||
       !put_requests(state, key, mcs->value, providers, now, decision)) {
     return std::move(decision).build_and_look_again(now);
   }
-  const std::string problem = propagate_service(state, key, mcs->value, decision);
+  if (problem.empty()) problem = propagate_service(state, key, mcs->value, decision);
   Value wanted = with_conditions(state, key, mcs->value, problem, providers, now);
   if (wanted != mcs->value) {
     decision.add(StatusUpdated{key, std::move(wanted)}, {key, mcs->revision});
@@ -142,17 +150,23 @@ Result<Decided> decide_mcs(const State& state, const ObjectKey& key, UtcMillis n
 
 }  // namespace
 
+bool follows_services(const State& state) {
+  return state.gates().multi_cluster_service && state.options().controller_on(kMultiClusterServiceController);
+}
+
 bool acts_across_clusters(const State& state, const Value& service) {
-  if (!state.gates().multi_cluster_service || !state.options().controller_on(kMultiClusterServiceController)) {
-    return false;
-  }
+  if (!follows_services(state)) return false;
   const auto types = service["spec"]["types"].items();
   return std::ranges::any_of(types, [](const Value& type) { return type.as_string() == "CrossCluster"; });
 }
 
 Result<Decided> decide(const State& state, const ObjectKey& key, UtcMillis now) {
   if (key.type == type::kMultiClusterService) return decide_mcs(state, key, now);
-  if (key.type == type::kCluster) return decide_cluster(state, key.name.str(), now);
+  if (key.type == type::kCluster) {
+    const std::string name = key.name.str();
+    return key == consumer_key(name) ? decide_consumer(state, name, now) : decide_cluster(state, name, now);
+  }
+  if (key.type == type::kWork) return decide_collection(state, key, now);
   if (key.type == type::kEndpointSlice) return decide_slice(state, key, now);
   if (key.type == type::kServiceImport) return decide_import(state, key);
   if (key.type == type::kServiceExport) return decide_export(state, key, now);

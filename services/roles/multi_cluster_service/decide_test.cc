@@ -1,98 +1,15 @@
 #include "services/roles/multi_cluster_service/decide.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
-#include "events/state/condition.h"
-#include "events/state/feature_gates.h"
-#include "services/roles/multi_cluster_service/kept_works.h"
-#include "tests/support/given.h"
+#include "tests/support/multi_cluster_services.h"
 
 namespace shiplog::multi_cluster_service {
 namespace {
-
-using given::History;
-using given::json;
-
-const ObjectKey kMcs{type::kMultiClusterService, "default", "web"};
-const ObjectKey kService{"services", "default", "web"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-service"};
-
-class MultiClusterServices : public testing::Test {
- protected:
-  MultiClusterServices() {
-    history_.accept({FeatureGatesSet{{"MultiClusterService"}}});
-    for (const char* name : {"m1", "m2", "m3"}) join(name);
-    history_.object(kService, R"({"apiVersion":"v1","kind":"Service","metadata":{"labels":{"app":"web",
-        "propagationpolicy.karmada.io/permanent-id":"p"},"annotations":{"propagationpolicy.karmada.io/name":"p",
-        "propagationpolicy.karmada.io/namespace":"default"}},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}})");
-  }
-
-  void join(const std::string& name, const std::string& ready = "True") {
-    history_.object({type::kCluster, "", name},
-                    R"({"apiVersion":"cluster.karmada.io/v1alpha1","kind":"Cluster","spec":{"syncMode":"Push"},
-        "status":{"conditions":[{"type":"Ready","status":")" +
-                        ready + R"("}],"apiEnablements":[{"groupVersion":"discovery.k8s.io/v1","resources":[
-        {"kind":"EndpointSlice","name":"endpointslices"}]}]}})");
-    const ObjectKey space{type::kNamespace, "", execution_space(name)};
-    if (history_.state().find(space) == nullptr) history_.object(space, R"({"apiVersion":"v1","kind":"Namespace"})");
-  }
-  void mcs(const std::string& providers, const std::string& consumers, const std::string& type = "CrossCluster") {
-    Value value =
-        json(R"({"apiVersion":"networking.karmada.io/v1alpha1","kind":"MultiClusterService","spec":{"types":[")" +
-             type + R"("],"providerClusters":)" + providers + R"(,"consumerClusters":)" + consumers + "}}");
-    if (const Object* present = history_.state().find(kMcs)) {
-      Value updated = present->value;
-      updated.set("spec", value["spec"]);
-      history_.accept({ObjectUpdated{kMcs, updated}});
-    } else {
-      history_.put(kMcs, History::named(kMcs, value));
-    }
-    settle();
-  }
-  /// All keys, as often as changes trigger them.
-  void settle() {
-    for (int round = 0; round < 3; ++round) {
-      history_.settle(decide, kMcs);
-      for (const auto& name : {"m1", "m2", "m3", "m4"}) {
-        history_.settle(decide, {type::kCluster, "", name});
-        for (const auto* slice : {"web-a", "web-b", "web-m"})
-          history_.settle(decide, slice_key(name, "default", slice));
-      }
-    }
-  }
-  ObjectKey request(const std::string& cluster, ExportedBy by = ExportedBy::kMultiClusterService) {
-    return request_key(cluster, {"default", "web", by});
-  }
-  static Value slice(const std::string& name, const std::string& address) {
-    return json(R"({"metadata":{"name":")" + name +
-                R"(","namespace":"default","labels":{"kubernetes.io/service-name":"web"}},"addressType":"IPv4",
-        "endpoints":[{"addresses":[")" +
-                address + R"("]}],"ports":[{"port":80}]})");
-  }
-  void report(const std::string& cluster, const std::vector<Value>& slices, const std::string& problem = "",
-              ExportedBy by = ExportedBy::kMultiClusterService) {
-    const Value& work = history_.state().value_of(request(cluster, by));
-    ASSERT_FALSE(work.is_null()) << "nothing is requested of " << cluster;
-    CollectedSlices collected = collected_slices(slices, {"default", "web", by});
-    if (!problem.empty()) collected.problem = problem;
-    history_.accept({WorkStatusObserved{request(cluster, by), statuses_of_slices(work, collected), 0}});
-    settle();
-  }
-  const Value& at(const ObjectKey& key) { return history_.state().value_of(key); }
-  const Value& copy(const std::string& consumer, const std::string& name) {
-    return at(dispatched_key(consumer, "default", name));
-  }
-  Value condition(const char* type) { return condition_of(at(kMcs), type); }
-
-  History history_;
-};
-
-constexpr const char* kFirst = R"([{"name":"m1"}])";
-constexpr const char* kSecond = R"([{"name":"m2"}])";
 
 TEST_F(MultiClusterServices, TheServiceIsClaimedAndBoundToProvidersAndConsumers_5_7_2_5_7_3_5_7_4) {
   mcs(kFirst, kSecond);
@@ -308,6 +225,28 @@ TEST_F(MultiClusterServices, AMemberCannotSendSlicesThatNobodyRequested) {
   EXPECT_TRUE(at(forged).is_null()) << "it belongs to no request";
 }
 
+TEST_F(MultiClusterServices, SwitchedOffItChangesNothingButWhatBelongsToNoneAnyMore) {
+  mcs(kFirst, kSecond);
+  report("m1", {slice("web-a", "10.1.0.1")});
+  const auto off = [&] {
+    settle();
+    EXPECT_FALSE(deleting(copy("m2", "m1-web-a")));
+    EXPECT_FALSE(at(request("m1")).is_null());
+    EXPECT_EQ(label_of(at(kService), "resourcetemplate.karmada.io/claimed-by"), "MultiClusterService");
+    mcs(kFirst, R"([{"name":"m3"}])");
+    EXPECT_TRUE(copy("m3", "m1-web-a").is_null());
+    mcs(kFirst, kSecond);
+  };
+  history_.accept({OptionsSet{{{"controllers", {"*", "-multiclusterservice"}}}}});
+  off();
+  history_.accept({OptionsSet{{}}, FeatureGatesSet{{}}});
+  off();
+  history_.remove(kMcs);
+  settle();
+  EXPECT_TRUE(at(request("m1")).is_null());
+  EXPECT_TRUE(deleting(copy("m2", "m1-web-a")));
+}
+
 TEST_F(MultiClusterServices, OneThatLosesItsFinalizerReleasesTheServiceAllTheSame_5_7_9) {
   mcs(kFirst, kSecond);
   history_.edit(kMcs, [](Value& value) { value.edit("metadata").erase("finalizers"); });
@@ -317,12 +256,58 @@ TEST_F(MultiClusterServices, OneThatLosesItsFinalizerReleasesTheServiceAllTheSam
   EXPECT_EQ(label_of(at(kBinding), "binding.karmada.io/managed-by"), "");
 }
 
+/// Of a Service that is not propagated, no slices are collected nor dispatched.
+TEST_F(MultiClusterServices, OneThatMayNotPropagateItsServiceGetsNoSlicesEither) {
+  mcs(kFirst, kSecond);
+  report("m1", {slice("web-a", "10.1.0.1")});
+  const std::vector<std::pair<const char*, std::vector<std::string>>> refusals{
+      {"enable-policy-author-check", {"true"}},
+      {"namespaced-policy-apis", {"apps/v1/Deployment"}},
+      {"skipped-propagating-namespaces", {"def.*"}},
+      {"skipped-propagating-apis", {"v1/Service"}}};
+  for (const auto& [option, words] : refusals) {
+    SCOPED_TRACE(option);
+    history_.accept({OptionsSet{{{option, words}}}});
+    history_.settle(decide, slice_key("m1", "default", "web-a"));
+    EXPECT_TRUE(deleting(copy("m2", "m1-web-a"))) << "also while the request is still there";
+    settle();
+    EXPECT_EQ(condition(kServiceApplied)["status"], "False");
+    EXPECT_EQ(condition(kSlicesDispatched)["status"], "False");
+    EXPECT_TRUE(at(request("m1")).is_null());
+    EXPECT_TRUE(deleting(copy("m2", "m1-web-a")));
+    history_.accept({OptionsSet{{}}, WorkRemoved{dispatched_key("m2", "default", "m1-web-a")}});
+    settle();
+    report("m1", {slice("web-a", "10.1.0.1")});
+    EXPECT_FALSE(copy("m2", "m1-web-a").is_null());
+    EXPECT_EQ(condition(kSlicesDispatched)["status"], "True");
+  }
+}
+
+TEST_F(MultiClusterServices, TheApiServersOfClustersAreNotSpread) {
+  const ObjectKey key{type::kMultiClusterService, "default", "kubernetes"};
+  history_.object({"services", "default", "kubernetes"}, R"({"apiVersion":"v1","kind":"Service"})");
+  history_.object(key, R"({"apiVersion":"networking.karmada.io/v1alpha1","kind":"MultiClusterService","spec":{
+      "types":["CrossCluster"]}})");
+  history_.settle(decide, key);
+  EXPECT_TRUE(at(request_key("m1", {"default", "kubernetes", ExportedBy::kMultiClusterService})).is_null());
+  EXPECT_EQ(condition_of(at(key), kServiceApplied)["message"],
+            "Service \"kubernetes\" is not propagated: it is the API server of each cluster");
+}
+
 TEST_F(MultiClusterServices, TheAuthorOfOneMustBePermittedToGetTheServiceIfThatIsChecked) {  // decision 0028
   history_.accept({OptionsSet{{{"enable-policy-author-check", {"true"}}}}});
   mcs(kFirst, kSecond);
   EXPECT_EQ(condition(kServiceApplied)["status"], "False");
   EXPECT_TRUE(at(kBinding).is_null());
   EXPECT_EQ(label_of(at(kService), "resourcetemplate.karmada.io/claimed-by"), "");
+  // No author of it is recorded: who writes this annotation chooses its text.
+  history_.edit(kMcs, [](Value& value) {
+    value.edit("metadata")
+        .edit("annotations")
+        .set("policy.shiplog.io/author", R"({"user":"x","groups":["system:masters"]})");
+  });
+  settle();
+  EXPECT_TRUE(at(kBinding).is_null());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/state/claim.h"
 #include "events/state/cluster.h"
 #include "events/state/manifest.h"
 #include "events/state/new_work.h"
@@ -72,6 +73,52 @@ bool takes_works(const State& state, const std::string& cluster) {
   return space != nullptr && !deleting(space->value);
 }
 
+std::string_view service_of_collected(const Value& work) {
+  const auto exported = label_of(work, kExportName);
+  return exported.empty() ? label_of(work, kMcsName) : exported;
+}
+
+std::vector<std::string> collected_names(const Value& request) {
+  std::vector<std::string> names;
+  std::string_view rest = annotation_of(request, kCollectedNames);
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    names.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return names;
+}
+
+bool is_collected(const State& state, const std::string& cluster, const std::string& ns, std::string_view service,
+                  std::string_view slice) {
+  for (const ExportedBy by : {ExportedBy::kServiceExport, ExportedBy::kMultiClusterService}) {
+    const Value& request = state.value_of(request_key(cluster, {ns, std::string{service}, by}));
+    if (request.is_null() || deleting(request)) continue;
+    // Nothing was made of its report yet: it is not known.
+    if (annotation_of(request, kNotBefore).empty() && request["status"].contains("manifestStatuses")) return true;
+    if (std::ranges::binary_search(collected_names(request), slice)) return true;
+  }
+  return false;
+}
+
+void add_problem(std::string& problems, std::string_view problem) {
+  constexpr size_t kEnough = 2000;
+  if (problem.empty() || problems.size() >= kEnough) return;
+  if (!problems.empty()) problems += "; ";
+  problems += problem;
+}
+
+void add_problems(const State& state, const std::string& cluster, const ExportedService& service, const char* of_slice,
+                  std::string& problems) {
+  const Value& request = state.value_of(request_key(cluster, service));
+  if (const auto problem = annotation_of(request, kCollectProblem); !problem.empty()) {
+    add_problem(problems, "cluster " + cluster + ": " + std::string{problem});
+  }
+  for (const std::string& slice : collected_names(request)) {
+    add_problem(problems, annotation_of(state.value_of(collected_key(cluster, service.ns, slice)), of_slice));
+  }
+}
+
 bool put_work(const State& state, const ObjectKey& key, Value manifest, WorkForm form, UtcMillis now,
               DecisionBuilder& decision) {
   const Object* present = state.find(key);
@@ -83,11 +130,33 @@ bool put_work(const State& state, const ObjectKey& key, Value manifest, WorkForm
   if (present == nullptr) {
     work.set("status", Value::object({{"conditions", Value::array({dispatching_condition(form.kept, now)})}}));
   }
+  if (present != nullptr) work.erase("status");  // the fold keeps it
   Explanation why;
   why.summary = std::move(summary);
   why.inputs_digest = to_string(siphash128(to_json(work["spec"])));
   return decision.try_add(WorkRendered{key, std::move(work), std::move(why)},
                           {key, present == nullptr ? Revision{} : present->revision});
+}
+
+bool annotate(const State& state, const ObjectKey& key,
+              std::initializer_list<std::pair<const char*, std::string>> texts, DecisionBuilder& decision) {
+  const Object* present = state.find(key);
+  if (present == nullptr || deleting(present->value)) return true;
+  Value work = present->value;
+  for (const auto& [name, text] : texts) {
+    if (annotation_of(work, name) == text) continue;
+    if (text.empty()) {
+      erase_from_metadata(work, "annotations", name);
+    } else {
+      work.edit("metadata").edit("annotations").set(name, text);
+    }
+  }
+  if (work == present->value) return true;
+  work.erase("status");  // the fold keeps it
+  Explanation why;
+  why.summary = ManifestRendered{manifest_of(work)["kind"].str(), manifest_of(work)["metadata"]["name"].str(),
+                                 cluster_of_space(key.ns)};
+  return decision.try_add(WorkRendered{key, std::move(work), std::move(why)}, {key, present->revision});
 }
 
 bool delete_object(const State& state, const ObjectKey& key, DecisionBuilder& decision) {

@@ -14,6 +14,8 @@ namespace {
 using given::History;
 using given::json;
 using given::woken;
+using multi_cluster_service::collection_key;
+using multi_cluster_service::consumer_key;
 using multi_cluster_service::slice_key;
 using Keys = std::vector<ObjectKey>;
 
@@ -42,10 +44,10 @@ TEST(MultiClusterServiceRole, ASliceIsTriggeredByItsWorkByItsCopiesAndByItsImpor
   const ObjectKey collected = multi_cluster_service::collected_key("m1", "default", "web-a");
   const ObjectKey copy = multi_cluster_service::dispatched_key("m2", "default", "m1-web-a");
   const ObjectKey other{type::kWork, "karmada-es-m1", "other"};
-  EXPECT_EQ(sorted(woken(
-                *role, history,
-                {work(collected, "web-a", R"({"labels":{"endpointslice.karmada.io/managed-by":"ServiceExport"}})")})),
-            sorted({kFirst, slice_key("m1", "default", "web-a")}));
+  EXPECT_EQ(sorted(woken(*role, history,
+                         {work(collected, "web-a", R"({"labels":{"endpointslice.karmada.io/managed-by":"ServiceExport",
+                    "endpointslice.karmada.io/name":"web"}})")})),
+            sorted({collection_key("m1", "default", "web"), slice_key("m1", "default", "web-a")}));
   EXPECT_EQ(woken(*role, history,
                   {work(copy, "m1-web-a", R"({"annotations":{"endpointslice.karmada.io/provision-cluster":"m1"}})")}),
             (Keys{slice_key("m1", "default", "web-a")}));
@@ -78,11 +80,12 @@ TEST(MultiClusterServiceRole, AClusterTriggersAllWhenItBecomesReadyButNotWithEac
   const auto cluster = [](const char* status) {
     return History::named(kFirst, json(std::string{R"({"status":)"} + status + "}"));
   };
-  EXPECT_EQ(sorted(woken(*role, history, {ObjectCreated{kFirst, cluster("{}")}})), sorted({kFirst, kMcs}));
+  EXPECT_EQ(sorted(woken(*role, history, {ObjectCreated{kFirst, cluster("{}")}})),
+            sorted({kFirst, consumer_key("m1"), kMcs}));
   EXPECT_EQ(woken(*role, history, {StatusUpdated{kFirst, cluster(R"({"kubernetesVersion":"v1.34.0"})")}}), Keys{});
   EXPECT_EQ(sorted(woken(*role, history,
                          {StatusUpdated{kFirst, cluster(R"({"conditions":[{"type":"Ready","status":"True"}]})")}})),
-            sorted({kFirst, kMcs}));
+            sorted({kFirst, consumer_key("m1"), kMcs}));
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <string>
 #include <utility>
 
+#include "events/state/api_selector.h"
 #include "events/state/binding.h"
 #include "events/state/claim.h"
 #include "events/state/new_binding.h"
 #include "events/state/policy_author.h"
+#include "events/state/propagation_skips.h"
 #include "events/state/service_index.h"
 #include "services/roles/multi_cluster_service/decide.h"
 #include "services/roles/multi_cluster_service/kept_works.h"
@@ -62,15 +64,32 @@ Value binding_of(const State& state, const ObjectKey& key, const Value& mcs, con
   return made;
 }
 
+/// The same holds for policies: see binder::not_propagated_because().
+std::string not_propagated_because(const State& state, const ObjectKey& mcs, const ObjectKey& key,
+                                   const Value& service) {
+  const FleetOptions& options = state.options();
+  if (key == ObjectKey{type::kService, "default", "kubernetes"}) return "it is the API server of each cluster";
+  if (reserved_namespace(key.ns)) return "its namespace is reserved for the control plane";
+  if (skips_namespace(options, key.ns)) return "--skipped-propagating-namespaces leaves its namespace out";
+  if (selects_api(options.skipped_apis, "v1", "Service")) return "--skipped-propagating-apis leaves its kind out";
+  // What its annotations say of an author is written by its user: admission records that of policies alone.
+  if (options.checks_policy_authors()) return "--enable-policy-author-check is set, and its author is not recorded";
+  return policy_objection(state, mcs, key, service);
+}
+
 }  // namespace
+
+std::string service_problem(const State& state, const ObjectKey& mcs) {
+  const ObjectKey key{type::kService, mcs.ns, mcs.name};
+  const Value& service = state.value_of(key);
+  if (service.is_null() || deleting(service)) return "Service \"" + key.name + "\" not found";
+  const std::string why = not_propagated_because(state, mcs, key, service);
+  return why.empty() ? why : "Service \"" + key.name + "\" is not propagated: " + why;
+}
 
 std::string propagate_service(const State& state, const ObjectKey& key, const Value& mcs, DecisionBuilder& decision) {
   const ObjectKey service_key{type::kService, key.ns, key.name};
   const Object* service = state.find(service_key);
-  if (service == nullptr || deleting(service->value)) return "Service \"" + key.name + "\" not found";
-  if (std::string why = policy_objection(state, key, service_key, service->value); !why.empty()) {
-    return "Service \"" + key.name + "\" is not propagated: " + why;
-  }
   const ObjectKey binding = binding_key(service_key, "Service");
   const Object* existing = state.find(binding);
   if (existing != nullptr && (deleting(existing->value) || !belongs_to(existing->value, service->value))) {

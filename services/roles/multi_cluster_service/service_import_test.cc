@@ -63,6 +63,7 @@ class ServiceExports : public testing::Test {
       history_.settle(decide, kExport);
       for (const auto* name : {"m1", "m2"}) {
         history_.settle(decide, {type::kCluster, "", name});
+        history_.settle(decide, collection_key(name, "default", "web"));
         for (const auto* slice : {"web-a", "web-b"}) history_.settle(decide, slice_key(name, "default", slice));
       }
     }
@@ -144,13 +145,35 @@ TEST_F(ServiceExports, MissingSlicesAreAConditionOfTheServiceExport) {
   EXPECT_EQ(condition_of(at(kExport), kSlicesCollected)["status"], "True");
 }
 
-TEST_F(ServiceExports, AreNotFollowedWithoutTheController) {
+TEST_F(ServiceExports, WithoutTheControllerNothingChanges) {
   exports("m1");
   report("m1", {"web-a"});
   history_.accept({OptionsSet{{{"controllers", {"*", "-serviceExport"}}}}});
+  exports("m2");
+  report("m1", {"web-a", "web-b"});
+  EXPECT_TRUE(at(request_key("m2", kWeb)).is_null());
+  EXPECT_TRUE(imported("m1-web-b").is_null());
+  EXPECT_FALSE(at(request_key("m1", kWeb)).is_null());
+  history_.accept({ObjectRemoved{work_of_export("m1")}});
   settle();
-  EXPECT_TRUE(at(request_key("m1", kWeb)).is_null());
+  EXPECT_FALSE(imported("m1-web-a").is_null());
+  history_.accept({OptionsSet{{{"controllers", {"*"}}}}});
+  settle();
   EXPECT_TRUE(imported("m1-web-a").is_null());
+  EXPECT_FALSE(at(request_key("m2", kWeb)).is_null());
+}
+
+TEST_F(ServiceExports, AnObjectThatHasTheNameOfAnImportIsACondition) {
+  history_.object({type::kEndpointSlice, "default", "imported-m1-web-a"},
+                  R"({"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","addressType":"IPv4"})");
+  exports("m1");
+  report("m1", {"web-a"});
+  EXPECT_EQ(condition_of(at(kExport), kSlicesCollected)["message"],
+            "the control plane has another EndpointSlice imported-m1-web-a");
+  history_.remove({type::kEndpointSlice, "default", "imported-m1-web-a"});
+  settle();
+  EXPECT_EQ(condition_of(at(kExport), kSlicesCollected)["status"], "True");
+  EXPECT_FALSE(imported("m1-web-a").is_null());
 }
 
 TEST_F(ServiceExports, AServiceImportHasADerivedService_5_7_10) {
