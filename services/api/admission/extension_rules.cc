@@ -9,6 +9,7 @@
 #include "services/cron/cron_schedule.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/webhooks.h"
+#include "services/roles/service_clusters.h"
 
 // Karmada's kinds around the core pipeline: autoscaling (KIND-11, KIND-12), networking (KIND-13, KIND-14), interpreter
 // webhooks (KIND-10).
@@ -287,6 +288,10 @@ void check_multi_cluster_service(const Value& object, const Write& write, Causes
     }
   }
   for (const char* list : {"providerClusters", "consumerClusters"}) {
+    if (spec[list].size() > kMostNamedClusters) {
+      causes.too_many(std::string{"spec."} + list, spec[list].size(), kMostNamedClusters);
+      continue;
+    }
     for (size_t i = 0; i < spec[list].size(); ++i) {
       const Value& name = spec[list][i]["name"];
       if (name.as_string().size() > 48 || label_problem(name.as_string())) {

@@ -104,6 +104,19 @@ TEST(ExtensionAdmission, MultiClusterServices) {  // KIND-13
             "spec.ports[0].port,spec.range.providerClusters[0]");
 }
 
+TEST(ExtensionAdmission, MultiClusterServicesNameAtMostAThousandClusters) {  // KIND-13
+  const auto with = [](const char* list, int count) {
+    std::string names;
+    for (int i = 0; i < count; ++i) names += (i == 0 ? "" : ",") + (R"({"name":"c)" + std::to_string(i) + R"("})");
+    return fields_of(
+        create("multiclusterservices.networking.karmada.io",
+               named("web", R"({"types":["CrossCluster"],")" + std::string{list} + "\":[" + names + "]}")));
+  };
+  EXPECT_EQ(with("consumerClusters", 1000), "no error");
+  EXPECT_EQ(with("consumerClusters", 1001), "spec.consumerClusters");
+  EXPECT_EQ(with("providerClusters", 1001), "spec.providerClusters");
+}
+
 TEST(ExtensionAdmission, MultiClusterIngressesAreIngresses) {  // KIND-14
   EXPECT_EQ(fields_of(create("multiclusteringresses.networking.karmada.io", named("web", R"({"rules":[{"host":"a.b",
       "http":{"paths":[{"path":"x","pathType":"Exact","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]})"))),
