@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "events/base/check.h"
+#include "events/base/nano_quantity.h"
 #include "events/base/utf8.h"
 
 namespace shiplog {
@@ -16,9 +17,9 @@ namespace {
 using Int = Quantity::Int;
 
 constexpr Int kInt64Max = std::numeric_limits<int64_t>::max();
-constexpr Int kMostBinary = kInt64Max * 1000;                                 // in thousandths
-constexpr Int kMostDecimal = Int{1'000'000'000'000'000} * 1'000'000'000'000;  // 10^24 units: room for sums
-constexpr Int kMost = ~(Int{1} << 127U);  // and its negative, so that signs can turn
+constexpr Int kMostBinary = kInt64Max;                                    // units
+constexpr Int kMostDecimal = Int{1'000'000'000'000} * 1'000'000'000'000;  // units: room for sums
+constexpr Int kMost = ~(Int{1} << 127U);                                  // and its negative, so that signs can turn
 
 int64_t saturate(Int value) {
   constexpr Int kMin = std::numeric_limits<int64_t>::min();
@@ -162,6 +163,41 @@ std::string with_suffix(Int value, int step, const std::array<const char*, kCoun
   return digits_of(value) + suffixes[power];
 }
 
+/// The number in units of 10^-`places`.
+Result<Int> parse_scaled(std::string_view text, int64_t places) {
+  const auto wrong = [&] {
+    return Error{ErrorCode::kBadRequest,
+                 "quantity " + quoted(text) + " is not a number with an optional suffix such as 500m, 2, 1.5Gi or 1e3"};
+  };
+  std::string_view left = text;
+  const bool negative = !left.empty() && left.front() == '-';
+  if (!left.empty() && (left.front() == '-' || left.front() == '+')) left.remove_prefix(1);
+  Decimal number;
+  bool point = false;
+  for (; !left.empty(); left.remove_prefix(1)) {
+    const char c = left.front();
+    if (c == '.' && !point) {
+      point = true;
+    } else if (c >= '0' && c <= '9') {
+      number.digits.push_back(c - '0');
+      if (!point) ++number.point;
+    } else {
+      break;
+    }
+  }
+  if (number.digits.empty()) return wrong();
+  const auto scale = scale_of(left);
+  if (!scale) return wrong();
+  for (int i = 0; i < scale->kibis; ++i) number.multiply(1024);
+  // Past these ends an exponent changes nothing any more: all capped, or all rounded to the smallest.
+  const auto reach = static_cast<int64_t>(number.digits.size()) + 64;
+  number.point += places + std::clamp(scale->tens, -reach, reach);
+  Int most = scale->kibis > 0 ? kMostBinary : kMostDecimal;
+  for (int64_t i = 0; i < places; ++i) most *= 10;
+  const Int scaled = number.ceiling(most);
+  return negative ? -scaled : scaled;
+}
+
 }  // namespace
 
 int64_t Quantity::units() const { return saturate(divide_away_from_zero(milli_, 1000)); }
@@ -193,37 +229,12 @@ int64_t Quantity::divided_by(const Quantity& other) const {
 }
 
 Result<Quantity> parse_quantity(std::string_view text) {
-  const auto wrong = [&] {
-    return Error{ErrorCode::kBadRequest,
-                 "quantity " + quoted(text) + " is not a number with an optional suffix such as 500m, 2, 1.5Gi or 1e3"};
-  };
   if (const auto milli = plain_milli(text)) return Quantity::from_milli(*milli);
-  std::string_view left = text;
-  const bool negative = !left.empty() && left.front() == '-';
-  if (!left.empty() && (left.front() == '-' || left.front() == '+')) left.remove_prefix(1);
-  Decimal number;
-  bool point = false;
-  for (; !left.empty(); left.remove_prefix(1)) {
-    const char c = left.front();
-    if (c == '.' && !point) {
-      point = true;
-    } else if (c >= '0' && c <= '9') {
-      number.digits.push_back(c - '0');
-      if (!point) ++number.point;
-    } else {
-      break;
-    }
-  }
-  if (number.digits.empty()) return wrong();
-  const auto scale = scale_of(left);
-  if (!scale) return wrong();
-  for (int i = 0; i < scale->kibis; ++i) number.multiply(1024);
-  // Past these ends an exponent changes nothing any more: all capped, or all rounded to the smallest.
-  const auto reach = static_cast<int64_t>(number.digits.size()) + 64;
-  number.point += 3 + std::clamp(scale->tens, -reach, reach);
-  const Int milli = number.ceiling(scale->kibis > 0 ? kMostBinary : kMostDecimal);
-  return Quantity::from_milli(negative ? -milli : milli);
+  SHIPLOG_TRY(const Int milli, parse_scaled(text, 3));
+  return Quantity::from_milli(milli);
 }
+
+Result<Int> parse_nano_quantity(std::string_view text) { return parse_scaled(text, 9); }
 
 QuantityFormat quantity_format(std::string_view text) {
   return text.ends_with('i') ? QuantityFormat::kBinary : QuantityFormat::kDecimal;

@@ -1,8 +1,7 @@
 #include <cmath>
-#include <compare>
 #include <optional>
 
-#include "events/base/quantity.h"
+#include "events/base/nano_quantity.h"
 #include "services/cel/library/declare.h"
 #include "services/cel/library/libraries.h"
 
@@ -13,6 +12,14 @@ namespace shiplog::cel {
 namespace {
 
 const std::string kQuantity = "kubernetes.Quantity";
+
+constexpr int64_t kNanosOfUnit = 1'000'000'000;
+
+/// A quantity as apimachinery compares it: to the billionth.
+struct NanoQuantity {
+  Quantity::Int nanos = 0;
+  auto operator<=>(const NanoQuantity&) const = default;
+};
 
 constexpr const char* kNoNumber =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -29,22 +36,30 @@ const char* problem_of(std::string_view text) {
 }
 
 CelValue made(std::string_view text) {
-  const auto quantity = parse_quantity(text);
-  if (!quantity) return CelValue::error(problem_of(text));
-  return extension_of(kQuantity, quantity.value());
+  const auto nanos = parse_nano_quantity(text);
+  if (!nanos) return CelValue::error(problem_of(text));
+  return extension_of(kQuantity, NanoQuantity{nanos.value()});
 }
 
 /// nullopt: it has a fraction, or is beyond int64.
-std::optional<int64_t> whole(const Quantity& quantity) {
-  const auto milli = quantity.whole_milli();
-  if (milli % 1000 != 0) return std::nullopt;
-  const auto units = milli / 1000;
+std::optional<int64_t> whole(const NanoQuantity& quantity) {
+  if (quantity.nanos % kNanosOfUnit != 0) return std::nullopt;
+  const auto units = quantity.nanos / kNanosOfUnit;
   if (units > INT64_MAX || units < INT64_MIN) return std::nullopt;
   return static_cast<int64_t>(units);
 }
 
-Quantity quantity_of(const CelValue& value) {
-  return value.is(CelValue::Kind::kInt) ? Quantity::from_units(value.as_int()) : held<Quantity>(value);
+Quantity::Int nanos_of(const CelValue& value) {
+  if (value.is(CelValue::Kind::kInt)) return Quantity::Int{value.as_int()} * kNanosOfUnit;
+  return held<NanoQuantity>(value).nanos;
+}
+
+/// The sum, or an error beyond 128 bits: no sum of a few of the largest quantities is there.
+CelValue moved(CelArguments a, bool up) {
+  Quantity::Int result = 0;
+  const bool overflow = up ? __builtin_add_overflow(nanos_of(a[0]), nanos_of(a[1]), &result)
+                           : __builtin_sub_overflow(nanos_of(a[0]), nanos_of(a[1]), &result);
+  return overflow ? CelValue::error("quantity overflow") : extension_of(kQuantity, NanoQuantity{result});
 }
 
 int64_t sign_of(std::strong_ordering order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
@@ -55,23 +70,24 @@ void add_reading(CelFunctions& functions, const CelType& quantity) {
       [](CelArguments a, CelMeter&) { return made(a[0].as_string()); }, cost_of_reading(0));
   add_function(
       functions, "isQuantity", {CelKind::kString}, CelKind::kBool,
-      [](CelArguments a, CelMeter&) { return CelValue::boolean(static_cast<bool>(parse_quantity(a[0].as_string()))); },
+      [](CelArguments a, CelMeter&) {
+        return CelValue::boolean(static_cast<bool>(parse_nano_quantity(a[0].as_string())));
+      },
       cost_of_reading(0));
   // Upstream declares sign() as a function, not as a member.
   const auto sign = [](CelArguments a, CelMeter&) {
-    const Quantity& held_quantity = held<Quantity>(a[0]);
-    return CelValue::integer(held_quantity.negative() ? -1 : held_quantity.is_zero() ? 0 : 1);
+    return CelValue::integer(sign_of(held<NanoQuantity>(a[0]) <=> NanoQuantity{}));
   };
   add_function(functions, "sign", {quantity}, CelKind::kInt, sign);
   add_member(functions, "sign", {quantity}, CelKind::kInt, sign);
   add_member(functions, "isInteger", {quantity}, CelKind::kBool,
-             [](CelArguments a, CelMeter&) { return CelValue::boolean(whole(held<Quantity>(a[0])).has_value()); });
+             [](CelArguments a, CelMeter&) { return CelValue::boolean(whole(held<NanoQuantity>(a[0])).has_value()); });
   add_member(functions, "asInteger", {quantity}, CelKind::kInt, [](CelArguments a, CelMeter&) {
-    const auto units = whole(held<Quantity>(a[0]));
+    const auto units = whole(held<NanoQuantity>(a[0]));
     return units ? CelValue::integer(*units) : CelValue::error("cannot convert value to integer");
   });
   add_member(functions, "asApproximateFloat", {quantity}, CelKind::kDouble, [](CelArguments a, CelMeter&) {
-    return CelValue::real(static_cast<double>(held<Quantity>(a[0]).whole_milli()) / 1000.0);
+    return CelValue::real(static_cast<double>(held<NanoQuantity>(a[0]).nanos) / static_cast<double>(kNanosOfUnit));
   });
 }
 
@@ -81,7 +97,7 @@ void add_quantity_functions(CelFunctions& functions) {
   const CelType quantity = CelType::extension(kQuantity);
   functions.add_type(kQuantity, quantity);
   add_reading(functions, quantity);
-  const auto order = [](CelArguments a) { return held<Quantity>(a[0]) <=> held<Quantity>(a[1]); };
+  const auto order = [](CelArguments a) { return held<NanoQuantity>(a[0]) <=> held<NanoQuantity>(a[1]); };
   add_member(functions, "isGreaterThan", {quantity, quantity}, CelKind::kBool,
              [order](CelArguments a, CelMeter&) { return CelValue::boolean(order(a) > 0); });
   add_member(functions, "isLessThan", {quantity, quantity}, CelKind::kBool,
@@ -89,12 +105,9 @@ void add_quantity_functions(CelFunctions& functions) {
   add_member(functions, "compareTo", {quantity, quantity}, CelKind::kInt,
              [order](CelArguments a, CelMeter&) { return CelValue::integer(sign_of(order(a))); });
   for (const CelType& other : {quantity, CelType{CelKind::kInt}}) {
-    add_member(functions, "add", {quantity, other}, quantity, [](CelArguments a, CelMeter&) {
-      return extension_of(kQuantity, held<Quantity>(a[0]) + quantity_of(a[1]));
-    });
-    add_member(functions, "sub", {quantity, other}, quantity, [](CelArguments a, CelMeter&) {
-      return extension_of(kQuantity, held<Quantity>(a[0]) - quantity_of(a[1]));
-    });
+    add_member(functions, "add", {quantity, other}, quantity, [](CelArguments a, CelMeter&) { return moved(a, true); });
+    add_member(functions, "sub", {quantity, other}, quantity,
+               [](CelArguments a, CelMeter&) { return moved(a, false); });
   }
 }
 

@@ -183,6 +183,15 @@ TEST(CelValueLibrary, QuantitiesAreComparedAndAdded) {
       {R"~(sign(quantity("-1")) == -1)~", ""},
       {R"~(quantity("0").sign() == 0)~", ""},
       {R"~(quantity("100m").isInteger() == false)~", ""},
+      {R"~(quantity("200u").isGreaterThan(quantity("100u")))~", ""},
+      {R"~(quantity("500u").add(quantity("500u")).compareTo(quantity("1m")) == 0)~", ""},
+      {R"~(quantity("1u").asApproximateFloat() == 0.000001)~", ""},
+      {R"~(quantity("100m").asApproximateFloat() == 0.1)~", ""},
+      {R"~(quantity("0.1n") == quantity("1n"))~", ""},
+      {R"~(quantity("0.0001Ki") == quantity("102400u"))~", ""},
+      {R"~(quantity("5E").asInteger() == 5000000000000000000)~", ""},
+      {R"~(quantity("8Ei").isGreaterThan(quantity("7Ei")))~", ""},
+      {R"~(quantity("-1u").sign() == -1 && !quantity("1n").isInteger())~", ""},
   });
 }
 
