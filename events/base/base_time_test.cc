@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/schema_duration.h"
 #include "events/base/time.h"
 
 namespace shiplog {
@@ -91,6 +92,21 @@ TEST(Duration, RefusesWhatIsNoDuration) {
     const auto duration = parse_duration(text);
     ASSERT_FALSE(duration) << text;
     EXPECT_EQ(duration.error().code, ErrorCode::kBadRequest);
+  }
+}
+
+TEST(Duration, OfASchemaMayHaveDaysAndWords) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const std::vector<std::pair<const char*, int64_t>> cases = {
+      {"1h30m", 5400 * kSecond},          {"-1.5s", -1'500'000'000},
+      {"3d", 3 * 86400 * kSecond},        {"2 weeks", 14 * 86400 * kSecond},
+      {"1 hour 30 min", 5400 * kSecond},  {" 1 HR ", 3600 * kSecond},
+      {"5 minutes", 300 * kSecond},       {"7\xC2\xB5s", 7000},
+      {"1 day 4 moons", 86400 * kSecond},
+  };
+  for (const auto& [text, nanoseconds] : cases) EXPECT_EQ(parse_schema_duration(text), nanoseconds) << text;
+  for (const char* text : {"", " ", "d", "3", "4 moons", "-3d", "1.5d", "3d!", "100000000w", "99999999999999999999d"}) {
+    EXPECT_EQ(parse_schema_duration(text), std::nullopt) << text;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "events/base/json.h"
+#include "events/base/schema_duration.h"
 #include "events/base/time.h"
 #include "events/kinds/field_path.h"
 #include "events/kinds/pattern.h"
@@ -210,7 +211,7 @@ bool is_mail_address(std::string_view text) {
 }
 
 // Formats that Kubernetes validates and that occur here; it ignores others as well.
-bool has_format(const std::string& format, const Value& value) {
+bool has_format(const std::string& format, const Value& value, bool builtin) {
   if (format.empty()) return true;
   if (format == "int32" && value.is_number()) {
     return value.as_double() >= std::numeric_limits<int32_t>::min() &&
@@ -218,7 +219,9 @@ bool has_format(const std::string& format, const Value& value) {
   }
   if (!value.is_string()) return true;
   if (format == "date-time" || format == "micro-time") return parse_rfc3339(value.as_string()).has_value();
-  if (format == "duration") return parse_duration(value.as_string()).has_value();
+  // Built-in types read durations as Go does; schemas of definitions have a format that knows more units.
+  if (format == "duration" && builtin) return parse_duration(value.as_string()).has_value();
+  if (format == "duration") return parse_schema_duration(value.as_string()).has_value();
   if (format == "date") return parse_rfc3339(value.str() + "T00:00:00Z").has_value();
   if (format == "ipv4") return is_ipv4(value.as_string());
   if (format == "ipv6") return is_ipv6(value.as_string());
@@ -252,7 +255,7 @@ class Validator {
       wrong_type(place, type_name(schema.type), type_name(value));
       return;
     }
-    if (!has_format(schema.format, value)) {
+    if (!has_format(schema.format, value, builtin_)) {
       wrong_type(place, schema.format, value.is_string() ? value.as_string() : to_json(value));
       return;
     }
