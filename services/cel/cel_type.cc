@@ -1,8 +1,17 @@
 #include "services/cel/cel_type.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shiplog::cel {
+namespace {
+
+// Types of real expressions have a tenth of that.
+constexpr size_t kDeepestType = 32;
+constexpr size_t kMostParts = 100;
+constexpr size_t kLongestTypeText = 200;
+
+}  // namespace
 
 CelType::CelType(Kind kind) {
   // Types without parameters are made for each expression: they share one node for each kind.
@@ -16,21 +25,25 @@ CelType::CelType(Kind kind) {
   node_ = kNodes[static_cast<size_t>(kind)];
 }
 
-CelType CelType::list(CelType item) {
-  return CelType{std::make_shared<const Node>(Node{Kind::kList, "", {std::move(item)}, nullptr})};
+CelType CelType::with_parameters(Kind kind, std::vector<CelType> parameters) {
+  Node node{kind, "", std::move(parameters), nullptr};
+  for (CelType& parameter : node.parameters) {
+    if (parameter.node_->depth >= kDeepestType || parameter.node_->parts >= kMostParts) parameter = CelType{};
+    node.depth = std::max(node.depth, 1 + parameter.node_->depth);
+    node.parts += parameter.node_->parts;
+  }
+  return CelType{std::make_shared<const Node>(std::move(node))};
 }
+
+CelType CelType::list(CelType item) { return with_parameters(Kind::kList, {std::move(item)}); }
 
 CelType CelType::map(CelType key, CelType value) {
-  return CelType{std::make_shared<const Node>(Node{Kind::kMap, "", {std::move(key), std::move(value)}, nullptr})};
+  return with_parameters(Kind::kMap, {std::move(key), std::move(value)});
 }
 
-CelType CelType::optional(CelType value) {
-  return CelType{std::make_shared<const Node>(Node{Kind::kOptional, "", {std::move(value)}, nullptr})};
-}
+CelType CelType::optional(CelType value) { return with_parameters(Kind::kOptional, {std::move(value)}); }
 
-CelType CelType::type_of(CelType type) {
-  return CelType{std::make_shared<const Node>(Node{Kind::kType, "", {std::move(type)}, nullptr})};
-}
+CelType CelType::type_of(CelType type) { return with_parameters(Kind::kType, {std::move(type)}); }
 
 CelType CelType::parameter(std::string name) {
   return CelType{std::make_shared<const Node>(Node{Kind::kParameter, std::move(name), {}, nullptr})};
@@ -45,10 +58,15 @@ CelType CelType::object(std::shared_ptr<const CelObjectType> object) {
 }
 
 std::string CelType::text() const {
-  const auto with_parameters = [&](std::string name) {
+  std::string text = whole_text();
+  return text.size() <= kLongestTypeText ? text : text.substr(0, kLongestTypeText) + "...";
+}
+
+std::string CelType::whole_text() const {
+  const auto parameterized = [&](std::string name) {
     if (parameters().empty()) return name;
     name += "(";
-    for (size_t i = 0; i < parameters().size(); ++i) name += (i == 0 ? "" : ", ") + parameters()[i].text();
+    for (size_t i = 0; i < parameters().size(); ++i) name += (i == 0 ? "" : ", ") + parameters()[i].whole_text();
     return name + ")";
   };
   switch (kind()) {
@@ -74,17 +92,17 @@ std::string CelType::text() const {
     case Kind::kBytes:
       return "bytes";
     case Kind::kList:
-      return with_parameters("list");
+      return parameterized("list");
     case Kind::kMap:
-      return with_parameters("map");
+      return parameterized("map");
     case Kind::kTimestamp:
       return "timestamp";
     case Kind::kDuration:
       return "duration";
     case Kind::kType:
-      return with_parameters("type");
+      return parameterized("type");
     case Kind::kOptional:
-      return with_parameters("optional_type");
+      return parameterized("optional_type");
     case Kind::kObject:
       return object() == nullptr ? "object" : object()->name;
   }

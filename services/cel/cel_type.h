@@ -38,6 +38,8 @@ class CelType {
   CelType() : CelType(Kind::kDyn) {}
   /// A type without parameters: `CelType{CelType::Kind::kInt}`.
   CelType(Kind kind);  // NOLINT(google-explicit-constructor): kinds read as types in tables of overloads
+  // A parameter that is very deep or large is dyn instead: an expression of a few hundred bytes could make a type with
+  // more parts than there is time to look at.
   static CelType list(CelType item);
   static CelType map(CelType key, CelType value);
   static CelType optional(CelType value);
@@ -56,7 +58,7 @@ class CelType {
   bool is(Kind kind) const { return node_->kind == kind; }
   bool is_dyn() const { return kind() == Kind::kDyn || kind() == Kind::kError; }
 
-  /// As compile errors name it: "int", "list(string)", "map(string, dyn)", "timestamp", "net.IP".
+  /// As compile errors name it: "int", "list(string)", "map(string, dyn)", "timestamp", "net.IP". Long ones are cut.
   std::string text() const;
   bool operator==(const CelType& other) const;
 
@@ -66,7 +68,11 @@ class CelType {
     std::string name;
     std::vector<CelType> parameters;
     std::shared_ptr<const CelObjectType> object;
+    size_t depth = 1;  ///< levels of parameters, itself included
+    size_t parts = 1;  ///< types in it, itself included, each as often as it occurs
   };
+  static CelType with_parameters(Kind kind, std::vector<CelType> parameters);
+  std::string whole_text() const;
   explicit CelType(std::shared_ptr<const Node> node) : node_{std::move(node)} {}
   std::shared_ptr<const Node> node_;
 };
