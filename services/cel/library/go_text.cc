@@ -70,8 +70,8 @@ std::string go_double(double value) {
       std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::scientific);
   const std::string text{digits.data(), scientific.ptr};
   const int exponent = std::stoi(text.substr(text.find('e') + 1));
-  // %g with the shortest precision turns to exponents below 1e-4 and from 1e21 on, as Go does.
-  if (exponent < -4 || exponent >= 21) return text;
+  // Go's %g, which cel-go writes numbers with, has exponents below 1e-4 and from 1e6 on.
+  if (exponent < -4 || exponent >= 6) return text;
   const auto fixed = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed);
   return {digits.data(), fixed.ptr};
 }

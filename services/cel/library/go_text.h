@@ -9,7 +9,7 @@ namespace shiplog::cel {
 /// \x escapes. Long texts are not shortened: callers have limits of their own.
 std::string go_quoted(std::string_view text);
 
-/// As Go's strconv.FormatFloat(value, 'g', -1, 64) with the exponents that %v uses: the shortest text that reads back.
+/// As Go's strconv.FormatFloat(value, 'g', -1, 64), which is %g: the shortest text that reads back.
 std::string go_double(double value);
 
 }  // namespace shiplog::cel
