@@ -313,6 +313,61 @@ TEST(Conversion, AFailureIsShownAndNothingIsStored) {
   EXPECT_EQ(api().get(shirts.path("v1") + "/a").status, 404);
 }
 
+TEST(Conversion, NothingIsCreatedOfADefinitionThatIsDeletedDuringTheCall) {  // CRD-13
+  const Shirts shirts{"deleted.example.com"};
+  converter().freeze();
+  const size_t calls = converter().asked().size();
+  Answer created;
+  std::thread author{[&] {
+    const ApiClient client{plane().kubeconfig("plane")};
+    created = client.post(shirts.path("v2"), shirts.shirt("v2", "a", R"({"width":10})"));
+  }};
+  EXPECT_TRUE(eventually([&] { return converter().asked().size() > calls; }));
+  const std::string definition = kDefinitions + "/shirts.deleted.example.com";
+  EXPECT_EQ(api().remove(definition).status, 200);
+  EXPECT_TRUE(eventually([&] { return api().get(definition).status == 404; }));
+  converter().thaw();
+  author.join();
+  expect_failure(created, 404, "NotFound", "the server could not find the requested resource");
+  Value again = shirts.definition;
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp"}) again.edit("metadata").erase(field);
+  ASSERT_EQ(api().post(kDefinitions, again).status, 201);
+  EXPECT_EQ(api().get(shirts.path("v1")).json["items"].size(), 0U);
+}
+
+TEST(Conversion, PagesHaveTheObjectsThatAreSelectedAfterConversion) {
+  const Shirts shirts{"pages.example.com"};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    const std::string size = std::string_view{name} < "c" ? "1" : "2";
+    ASSERT_EQ(api().post(shirts.path("v1"), shirts.shirt("v1", name, R"({"size":)" + size + "}")).status, 201);
+  }
+  std::string names;
+  std::string next;
+  do {
+    const Answer page = api().get(shirts.path("v2") + "?fieldSelector=spec.width%3D20&limit=3&continue=" + next);
+    ASSERT_EQ(page.status, 200) << page;
+    for (const Value& item : page.json["items"].items()) names += item["metadata"]["name"].str();
+    next = page.json["metadata"]["continue"].str();
+  } while (!next.empty());
+  EXPECT_EQ(names, "cd");
+}
+
+TEST(Conversion, AppliedFieldsBelongToTheVersionTheyWereAppliedIn) {
+  const Shirts shirts{"applied.example.com"};
+  const auto apply = [&](const std::string& version, const std::string& manager, const std::string& spec) {
+    return api().call("PATCH", shirts.path(version) + "/a?fieldManager=" + manager,
+                      to_json(shirts.shirt(version, "a", spec)), {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  ASSERT_EQ(apply("v1", "one", R"({"size":3})").status, 201);
+  EXPECT_EQ(apply("v2", "one", R"({"width":30})").json["spec"]["width"].as_int(), 30);
+  const Answer other = apply("v2", "two", R"({"width":40})");
+  EXPECT_EQ(other.status, 409) << other;
+  const Value stored = api().get(shirts.path("v1") + "/a").json;
+  EXPECT_EQ(stored["spec"], json(R"({"size":3})"));
+  ASSERT_EQ(stored["metadata"]["managedFields"].size(), 1U) << to_json(stored);
+  EXPECT_EQ(stored["metadata"]["managedFields"][0]["apiVersion"].str(), "applied.example.com/v2");
+}
+
 TEST(Conversion, AConverterAnswersWithLittleMoreThanItIsAsked) {
   const Shirts shirts{"bloated.example.com"};
   ASSERT_EQ(api().post(shirts.path("v1"), shirts.shirt("v1", "a", R"({"size":1})")).status, 201);

@@ -40,9 +40,8 @@ class ConverterTest : public ::testing::Test {
     }
     Value response = Value::object({{"uid", asked["uid"]}, {"result", Value::object({{"status", "Success"}})}});
     response.set("convertedObjects", Value::array(std::move(objects)));
-    return Value::object({{"kind", "ConversionReview"},
-                          {"apiVersion", "apiextensions.k8s.io/v1"},
-                          {"response", std::move(response)}});
+    return Value::object(
+        {{"kind", "ConversionReview"}, {"apiVersion", "apiextensions.k8s.io/v1"}, {"response", std::move(response)}});
   }
 
   /// A kind whose conversion webhook is the server.

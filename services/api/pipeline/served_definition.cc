@@ -15,8 +15,7 @@ StageResult<void> check_definition_serves(const Server& server, const RequestCon
                              "create not allowed while custom resource definition is terminating"));
   }
   if (kinds.current()->find_type(type) == nullptr) {
-    return refused(context, proposal,
-                   Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
+    return refused(context, proposal, Error{ErrorCode::kNotFound, "the server could not find the requested resource"});
   }
   return ok();
 }

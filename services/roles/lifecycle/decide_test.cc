@@ -355,6 +355,11 @@ TEST_F(Lifecycle, DefinitionGoesWithTheLastOfItsObjects_CRD_13) {
   EXPECT_FALSE(exists({"sofas.example.com", "default", "blue"}));
   EXPECT_TRUE(deleting(stage.state().value_of(sofa)));
   EXPECT_TRUE(exists(definition)) << "one of its objects is held";
+  const ObjectKey late{"sofas.example.com", "default", "late"};
+  stage.put(late, Value::object({{"metadata", Value::object({{"name", "late"}})}}));
+  stage.run(Millis{1000});
+  EXPECT_FALSE(exists(late)) << "a server that lags has created it";
+  EXPECT_TRUE(exists(definition));
 
   stage.write({ObjectRemoved{sofa}});
   stage.run(Millis{1000});
