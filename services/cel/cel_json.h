@@ -13,4 +13,7 @@ CelValue from_json(const Value& json);
 /// type gives an error value, as upstream does.
 CelValue from_json(const Value& json, const CelField& field);
 
+/// What it costs at most to compare the JSON with other JSON.
+uint64_t json_comparison_cost(const Value& json);
+
 }  // namespace shiplog::cel

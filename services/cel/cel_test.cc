@@ -168,6 +168,9 @@ TEST(Cel, FieldsThatAreMissingAreErrorsUnlessAsked) {
 TEST(Cel, ConversionsRefuseWhatDoesNotFit) {
   expect_results({{"int('12')", "12"},
                   {"int('1.5')", "error: type conversion error from 'string' to 'int'"},
+                  {"int('+5')", "5"},
+                  {"int('+-5')", "error: type conversion error from 'string' to 'int'"},
+                  {"uint('++5')", "error: type conversion error from 'string' to 'uint'"},
                   {"int(1e20)", "error: integer overflow"},
                   {"int(-1.9)", "-1"},
                   {"uint(-1)", "error: unsigned integer overflow"},
@@ -182,6 +185,26 @@ TEST(Cel, ConversionsRefuseWhatDoesNotFit) {
                   {"type([]) == list", "true"},
                   {"type(timestamp(0)) == google.protobuf.Timestamp", "true"},
                   {"int(timestamp('1970-01-01T00:01:00Z'))", "60"}});
+}
+
+TEST(Cel, DoublesAreWrittenAsGoDoes) {
+  expect_results({{"100000.0", "100000"},
+                  {"999999.5", "999999.5"},
+                  {"1000000.0", "1e+06"},
+                  {"1234567.0", "1.234567e+06"},
+                  {"-123456789.0", "-1.23456789e+08"},
+                  {"1e21", "1e+21"},
+                  {"0.0001", "0.0001"},
+                  {"0.00001", "1e-05"},
+                  {"'%s'.format([1000000.0])", "1e+06"}});
+}
+
+TEST(Cel, OptionalsMayHoldOptionals) {
+  expect_results({{"{'a': optional.of(1)}.?a.value().value()", "1"},
+                  {"{'a': optional.of(1)}[?'a'].value().hasValue()", "true"},
+                  {"{'a': optional.none()}.?a.hasValue()", "true"},
+                  {"[optional.of(1)][?0].value().value()", "1"},
+                  {"{'a': 1}.?b.hasValue()", "false"}});
 }
 
 TEST(Cel, TimesAndDurationsAreComputed) {
@@ -323,6 +346,25 @@ TEST(Cel, SetsCompareAndUniteWithoutOrder) {
   EXPECT_TRUE(check("(a + b) == ['x', 'y']", set));
   EXPECT_FALSE(check("a == b", string_items(CelEncoding::kPlain)));
   EXPECT_TRUE(check("(a + b).size() == 4", string_items(CelEncoding::kPlain)));
+}
+
+TEST(Cel, SetsOfListsAndMapsAreNotUnited) {
+  const CelType map = CelType::map(CelType::Kind::kString, CelType::Kind::kInt);
+  const CelField item = {map, CelEncoding::kPlain, {}, std::make_shared<const CelField>(CelField{CelType::Kind::kInt})};
+  const CelField set = {CelType::list(map), CelEncoding::kListSet, {}, std::make_shared<const CelField>(item)};
+  const CelEnvironment given = {&kubernetes_functions(), {{"a", set.type}}};
+  const auto result = [&](const char* text) {
+    const auto program = CelProgram::compile(text, given);
+    EXPECT_TRUE(program) << text;
+    CelMeter meter{kLimit};
+    const std::vector<CelValue> variables = {from_json(json(R"([{"k": 1}, {"k": 2}])"), set)};
+    return program.value().evaluate(variables, meter);
+  };
+  const CelValue united = result("(a + a).size() == 2");
+  ASSERT_TRUE(united.is_error());
+  EXPECT_EQ(united.error_message(), "listSet operations are only supported on lists of scalar values");
+  EXPECT_TRUE(result("a == [{'k': 1}, {'k': 2}]").as_bool());
+  EXPECT_FALSE(result("a == [{'k': 2}, {'k': 2}]").as_bool());
 }
 
 TEST(Cel, ListsOfTheTypeMapAreComparedByTheirKeys) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "events/base/go_duration.h"
+#include "events/base/utf8.h"
 
 namespace shiplog::cel {
 namespace {
@@ -50,9 +51,7 @@ class TimeText {
   std::string_view rest_;
 };
 
-Error no_timestamp(std::string_view text) {
-  return {ErrorCode::kBadRequest, "\"" + std::string{text} + "\" is no time of RFC 3339"};
-}
+Error no_timestamp(std::string_view text) { return {ErrorCode::kBadRequest, quoted(text) + " is no time of RFC 3339"}; }
 
 }  // namespace
 
@@ -103,7 +102,7 @@ Result<CelTimestamp> parse_cel_timestamp(std::string_view text) {
 Result<CelDuration> parse_cel_duration(std::string_view text) {
   const auto nanoseconds = parse_go_duration(text);
   if (!nanoseconds) {
-    return Error{ErrorCode::kBadRequest, "time: invalid duration \"" + std::string{text} + "\""};
+    return Error{ErrorCode::kBadRequest, "time: invalid duration " + quoted(text)};
   }
   return CelDuration{*nanoseconds};
 }

@@ -69,48 +69,44 @@ std::optional<int> compare_numbers(const CelValue& a, const CelValue& b) {
   return compare_double(a.as_double(), b.as_double());
 }
 
+// A value is compared, written and destroyed by recursion. Expressions themselves are half as deep at most.
+constexpr size_t kDeepestValue = 500;
+
+CelValue too_deep() { return CelValue::error("values are nested too deeply"); }
+
+/// Levels of lists, maps and optional values.
+size_t depth_of(const CelValue& value) {
+  if (value.is(Kind::kList)) return value.as_list().depth();
+  if (value.is(Kind::kMap)) return value.as_map().depth();
+  if (!value.is(Kind::kOptional) || value.as_optional() == nullptr) return 0;
+  return 1 + depth_of(*value.as_optional());
+}
+
 class ValueList final : public CelList {
  public:
-  explicit ValueList(std::vector<CelValue> items) : items_{std::move(items)} {}
+  ValueList(std::vector<CelValue> items, size_t depth) : items_{std::move(items)}, depth_{depth} {}
   size_t size() const override { return items_.size(); }
   CelValue at(size_t index) const override { return items_[index]; }
+  size_t depth() const override { return depth_; }
 
  private:
   std::vector<CelValue> items_;
+  size_t depth_;
 };
 
 /// What two equal keys have in common: a text that a hash table can hold.
 std::optional<std::string> key_text(const CelValue& key) {
-  switch (key.kind()) {
-    case Kind::kBool:
-      return key.as_bool() ? "b1" : "b0";
-    case Kind::kString:
-      return "s" + std::string{key.as_string()};
-    case Kind::kInt:
-    case Kind::kUint:
-    case Kind::kDouble: {
-      const auto number = whole(key);
-      if (!number) return std::nullopt;
-      return "n" + (number->is(Kind::kInt) ? std::to_string(number->as_int()) : std::to_string(number->as_uint()));
-    }
-    case Kind::kNull:
-    case Kind::kBytes:
-    case Kind::kList:
-    case Kind::kMap:
-    case Kind::kTimestamp:
-    case Kind::kDuration:
-    case Kind::kType:
-    case Kind::kOptional:
-    case Kind::kExtension:
-    case Kind::kError:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  if (key.is(Kind::kBool)) return key.as_bool() ? "b1" : "b0";
+  if (key.is(Kind::kString)) return "s" + std::string{key.as_string()};
+  if (!key.is(Kind::kInt) && !key.is(Kind::kUint) && !key.is(Kind::kDouble)) return std::nullopt;
+  const auto number = whole(key);
+  if (!number) return std::nullopt;
+  return "n" + (number->is(Kind::kInt) ? std::to_string(number->as_int()) : std::to_string(number->as_uint()));
 }
 
 class ValueMap final : public CelMap {
  public:
-  explicit ValueMap(std::vector<std::pair<CelValue, CelValue>> entries) {
+  ValueMap(std::vector<std::pair<CelValue, CelValue>> entries, size_t depth) : depth_{depth} {
     for (auto& [key, value] : entries) {
       const auto text = key_text(key);
       if (!text || !places_.emplace(*text, entries_.size()).second) continue;
@@ -131,21 +127,18 @@ class ValueMap final : public CelMap {
     for (const auto& entry : entries_) keys.push_back(entry.first);
     return keys;
   }
+  size_t depth() const override { return depth_; }
 
  private:
   std::vector<std::pair<CelValue, CelValue>> entries_;
   std::unordered_map<std::string, size_t> places_;
+  size_t depth_;
 };
 
-constexpr uint64_t kItemsOfUnit = 8;    // compared for one unit of cost, beyond what upstream charges
-constexpr uint64_t kBytesOfUnit = 100;  // of strings within lists and maps
-
-/// False: it may cost no more.
-bool charge(CelMeter* meter, uint64_t units) { return meter == nullptr || meter->charge(units); }
-
-bool equal_lists(const CelList& a, const CelList& b, CelMeter* meter) {
+bool equal_lists(const CelList& a, const CelList& b, CelMeter& meter) {
   if (a.size() != b.size()) return false;
-  if (!charge(meter, 1 + a.size() / kItemsOfUnit)) return false;
+  const CelDescent descent{meter};
+  if (!meter.charge(1 + a.size() / kItemsOfUnit)) return false;
   if (const auto equals = a.equals(b, meter)) return *equals;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!equal(a.at(i), b.at(i), meter)) return false;
@@ -153,9 +146,11 @@ bool equal_lists(const CelList& a, const CelList& b, CelMeter* meter) {
   return true;
 }
 
-bool equal_maps(const CelMap& a, const CelMap& b, CelMeter* meter) {
+bool equal_maps(const CelMap& a, const CelMap& b, CelMeter& meter) {
   if (a.size() != b.size()) return false;
-  if (!charge(meter, 1 + a.size() / kItemsOfUnit)) return false;
+  const CelDescent descent{meter};
+  if (!meter.charge(1 + a.size() / kFieldsOfUnit)) return false;
+  if (const auto equals = a.equals(b, meter)) return *equals;
   for (const CelValue& key : a.keys()) {
     const auto in_a = a.find(key);
     const auto in_b = b.find(key);
@@ -177,19 +172,29 @@ CelType erased(const CelType& type) {
 
 }  // namespace
 
+std::optional<bool> CelList::equals(const CelList&, CelMeter&) const { return std::nullopt; }
+std::optional<CelValue> CelList::plus(const CelList&, CelMeter&) const { return std::nullopt; }
 std::optional<CelValue> CelMap::field(std::string_view name) const { return find(CelValue::string(name)); }
+std::optional<bool> CelMap::equals(const CelMap&, CelMeter&) const { return std::nullopt; }
 
 CelValue CelValue::list(std::vector<CelValue> items) {
-  return list(std::shared_ptr<const CelList>{std::make_shared<ValueList>(std::move(items))});
+  size_t depth = 1;
+  for (const CelValue& item : items) depth = std::max(depth, 1 + depth_of(item));
+  if (depth > kDeepestValue) return too_deep();
+  return list(std::shared_ptr<const CelList>{std::make_shared<ValueList>(std::move(items), depth)});
 }
 
 CelValue CelValue::map(std::vector<std::pair<CelValue, CelValue>> entries) {
-  return map(std::shared_ptr<const CelMap>{std::make_shared<ValueMap>(std::move(entries))});
+  size_t depth = 1;
+  for (const auto& entry : entries) depth = std::max(depth, 1 + depth_of(entry.second));
+  if (depth > kDeepestValue) return too_deep();
+  return map(std::shared_ptr<const CelMap>{std::make_shared<ValueMap>(std::move(entries), depth)});
 }
 
 CelValue CelValue::none() { return {Kind::kOptional, std::shared_ptr<const CelValue>{}}; }
 
 CelValue CelValue::some(CelValue value) {
+  if (depth_of(value) >= kDeepestValue) return too_deep();
   return {Kind::kOptional, std::shared_ptr<const CelValue>{std::make_shared<const CelValue>(std::move(value))}};
 }
 
@@ -233,7 +238,7 @@ CelType CelValue::type_of() const {
   return {};
 }
 
-bool equal(const CelValue& a, const CelValue& b, CelMeter* meter) {
+bool equal(const CelValue& a, const CelValue& b, CelMeter& meter) {
   if (is_number(a.kind()) && is_number(b.kind())) return compare_numbers(a, b) == 0;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
@@ -247,8 +252,7 @@ bool equal(const CelValue& a, const CelValue& b, CelMeter* meter) {
       return compare_numbers(a, b) == 0;
     case Kind::kString:
     case Kind::kBytes:
-      return charge(meter, std::min(a.as_string().size(), b.as_string().size()) / kBytesOfUnit) &&
-             a.as_string() == b.as_string();
+      return meter.charge(std::min(text_size(a), text_size(b)) / kBytesOfUnit) && a.as_string() == b.as_string();
     case Kind::kList:
       return equal_lists(a.as_list(), b.as_list(), meter);
     case Kind::kMap:
@@ -261,9 +265,10 @@ bool equal(const CelValue& a, const CelValue& b, CelMeter* meter) {
       return erased(a.as_type()) == erased(b.as_type());
     case Kind::kOptional:
       if (a.as_optional() == nullptr || b.as_optional() == nullptr) return a.as_optional() == b.as_optional();
-      return equal(*a.as_optional(), *b.as_optional(), meter);
+      return meter.charge(1) && equal(*a.as_optional(), *b.as_optional(), meter);
     case Kind::kExtension:
       return a.as_extension()->type_name() == b.as_extension()->type_name() &&
+             meter.charge(std::min(text_size(a), text_size(b)) / kBytesOfUnit) &&
              a.as_extension()->equals(*b.as_extension());
     case Kind::kError:
       return false;
@@ -307,6 +312,11 @@ uint64_t cost_size(const CelValue& value) {
       return 1;
   }
   return 1;
+}
+
+size_t text_size(const CelValue& value) {
+  if (value.is(Kind::kString) || value.is(Kind::kBytes)) return value.as_string().size();
+  return value.is(Kind::kExtension) ? value.as_extension()->text_size() : 0;
 }
 
 size_t code_points(std::string_view text) {

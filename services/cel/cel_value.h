@@ -37,10 +37,12 @@ class CelList {
   virtual size_t size() const = 0;
   /// `index` is below size().
   virtual CelValue at(size_t index) const = 0;
+  /// Levels of values within each other, this one included. JSON is one level: its reader bounds its depth.
+  virtual size_t depth() const { return 1; }
   /// Equality of lists whose order does not matter; nullopt: compare item by item.
-  virtual std::optional<bool> equals(const CelList& /*other*/, CelMeter* /*meter*/) const { return std::nullopt; }
-  /// `this + other`, where that is not plain concatenation (sets and maps of Kubernetes); nullptr otherwise.
-  virtual std::shared_ptr<const CelList> plus(const CelList& /*other*/) const { return nullptr; }
+  virtual std::optional<bool> equals(const CelList& other, CelMeter& meter) const;
+  /// `this + other`, or an error, where that is not plain concatenation (sets and maps of Kubernetes); else nullopt.
+  virtual std::optional<CelValue> plus(const CelList& other, CelMeter& meter) const;
 };
 
 /// A map, or an object with fields.
@@ -54,6 +56,10 @@ class CelMap {
   virtual std::vector<CelValue> keys() const = 0;
   /// `name` is as an expression has it, so escaped if the map is an object of a schema.
   virtual std::optional<CelValue> field(std::string_view name) const;
+  /// As of CelList.
+  virtual size_t depth() const { return 1; }
+  /// Equality of maps that have more than keys() tells; nullopt: compare the values of keys(). Both have one size.
+  virtual std::optional<bool> equals(const CelMap& other, CelMeter& meter) const;
 };
 
 /// A value of a library's type. Immutable.
@@ -64,6 +70,8 @@ class CelExtension {
   virtual const std::string& type_name() const = 0;
   /// `other` has the same type_name().
   virtual bool equals(const CelExtension& other) const = 0;
+  /// Bytes of the texts that it holds.
+  virtual size_t text_size() const { return 0; }
 };
 
 /// A value of the Common Expression Language, or the error that its computation ended in. Small; copies share content.
@@ -101,6 +109,7 @@ class CelValue {
   static CelValue string(const char* text) { return string(std::string_view{text}); }
   static CelValue bytes(std::string_view bytes) { return {Kind::kBytes, Value{bytes}}; }
   static CelValue list(std::shared_ptr<const CelList> list) { return {Kind::kList, std::move(list)}; }
+  // Of these three, the result is an error if it nests values too deeply: recursion over values must end.
   static CelValue list(std::vector<CelValue> items);
   static CelValue map(std::shared_ptr<const CelMap> map) { return {Kind::kMap, std::move(map)}; }
   /// Of equal keys the first one is found.
@@ -161,12 +170,14 @@ class CelValue {
 };
 
 /// `==`: numbers of different types compare by value, other types that differ are unequal. Errors are never compared.
-/// What is compared in lists and maps is charged to `meter`, if given; once it is exceeded, the answer is false.
-bool equal(const CelValue& a, const CelValue& b, CelMeter* meter = nullptr);
+/// What is compared in lists and maps is charged to `meter`; once it is exceeded, the answer is false.
+bool equal(const CelValue& a, const CelValue& b, CelMeter& meter);
 /// `<`: -1, 0 or 1; nullopt: these types have no order, or one is NaN.
 std::optional<int> compare(const CelValue& a, const CelValue& b);
 /// What costs are computed from: code points of a string, bytes, items of a list or map; 1 for all else.
 uint64_t cost_size(const CelValue& value);
+/// The bytes of a string, of bytes or of a library's value; 0 for all else.
+size_t text_size(const CelValue& value);
 /// The number of code points of well-formed UTF-8.
 size_t code_points(std::string_view text);
 

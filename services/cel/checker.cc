@@ -63,8 +63,9 @@ class TypeChecker {
   };
 
   CelType issue(size_t offset, const std::string& message) {
-    // One line each, as cel-go; of many the first ones tell enough.
-    if (++issue_count_ <= kMostIssues) {
+    // One line each, as cel-go; of many the first ones tell enough. Each shows the line: together they must not be much
+    // longer than the expression.
+    if (++issue_count_ <= kMostIssues && checked_.issues.size() <= kLongestIssues + text_.size()) {
       checked_.issues += (checked_.issues.empty() ? "" : "\n") + issue_text(text_, offset, message);
     }
     return Kind::kError;
@@ -151,8 +152,7 @@ class TypeChecker {
     const CelType target = check(*node.children[0]);
     const CelType field = field_of(node, unwrapped(target));
     if (field.is(Kind::kError)) return field;
-    return (node.optional || target.is(Kind::kOptional)) && !field.is(Kind::kOptional) ? CelType::optional(field)
-                                                                                       : field;
+    return node.optional || target.is(Kind::kOptional) ? CelType::optional(field) : field;
   }
 
   CelType field_of(const CelNode& node, const CelType& target) {
@@ -188,7 +188,13 @@ class TypeChecker {
       const std::vector<CelType> types = {target, key};
       return no_overload(node, node.name, types, false);
     }
-    return (node.optional || target.is(Kind::kOptional)) && !item.is(Kind::kOptional) ? CelType::optional(item) : item;
+    return node.optional || target.is(Kind::kOptional) ? CelType::optional(item) : item;
+  }
+
+  /// False: one of them has an error, which is reported.
+  bool check_operands(const CelNode& node, std::vector<CelType>& types) {
+    for (const auto& child : node.children) types.push_back(check(*child));
+    return std::ranges::none_of(types, [](const CelType& type) { return type.is(Kind::kError); });
   }
 
   CelType call(CelNode& node) {
@@ -205,12 +211,7 @@ class TypeChecker {
     const auto* overloads = environment_.functions->find(node.name);
     if (overloads == nullptr) return undeclared(node.offset, node.name);
     std::vector<CelType> types;
-    bool wrong = false;
-    for (const auto& child : node.children) {
-      types.push_back(check(*child));
-      wrong = wrong || types.back().is(Kind::kError);
-    }
-    if (wrong) return Kind::kError;
+    if (!check_operands(node, types)) return Kind::kError;
     const auto result = resolve(*overloads, types, node.member, &node.overloads);
     if (!result) return no_overload(node, node.name, types, node.member);
     if (auto error = prepare(node)) return issue(node.children[error->first]->offset, error->second);
@@ -218,26 +219,24 @@ class TypeChecker {
   }
 
   /// The implementation for the literal that is an argument. An error: which argument, and why.
-  static std::optional<std::pair<size_t, std::string>> prepare(CelNode& node) {
-    if (node.overloads.size() != 1) return std::nullopt;
+  std::optional<std::pair<size_t, std::string>> prepare(CelNode& node) {
+    // Of an expression that is refused anyway, not all patterns need be compiled: each may take many milliseconds.
+    if (node.overloads.size() != 1 || issue_count_ > 1) return std::nullopt;
     const CelOverload& overload = *node.overloads[0];
     if (!overload.prepare || overload.literal_argument < 0) return std::nullopt;
     const auto at = static_cast<size_t>(overload.literal_argument);
     if (at >= node.children.size() || node.children[at]->kind != CelNode::Kind::kLiteral) return std::nullopt;
     auto made = overload.prepare(node.children[at]->literal);
     if (!made) return std::pair{at, made.error().message};
-    node.prepared = std::move(made).value();
+    checked_.memory += made.value().memory;
+    if (checked_.memory > kMostMemory) return std::pair{at, "regular expressions are too large together"};
+    node.prepared = std::move(made).value().call;
     return std::nullopt;
   }
 
   CelType operation(CelNode& node) {
     std::vector<CelType> types;
-    bool wrong = false;
-    for (const auto& child : node.children) {
-      types.push_back(check(*child));
-      wrong = wrong || types.back().is(Kind::kError);
-    }
-    if (wrong) return Kind::kError;
+    if (!check_operands(node, types)) return Kind::kError;
     const auto result = resolve(operator_signatures(node.operation), types, false, nullptr);
     return result ? *result : no_overload(node, node.name, types, false);
   }
@@ -434,6 +433,8 @@ class TypeChecker {
   }
 
   static constexpr size_t kMostIssues = 10;
+  static constexpr size_t kLongestIssues = 2'000;
+  static constexpr size_t kMostMemory = 16 * 1024 * 1024;  // of what literals are compiled to
 
   std::string_view text_;
   const CelEnvironment& environment_;

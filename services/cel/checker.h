@@ -12,6 +12,7 @@ namespace shiplog::cel {
 struct CelChecked {
   CelType type;
   size_t slots = 0;            ///< variables of the environment and of macros at once
+  size_t memory = 0;           ///< of what literals were compiled to
   std::set<std::string> used;  ///< variables of the environment
   std::string issues;          ///< empty: the types fit
 };

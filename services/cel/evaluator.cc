@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "events/base/utf8.h"
 #include "services/cel/operators.h"
 #include "services/cel/program.h"
 #include "services/cel/type_rules.h"
@@ -22,30 +25,12 @@ CelValue exceeded() { return CelValue::error(std::string{kCostLimitExceeded}); }
 
 /// As an error names a key.
 std::string key_text(const CelValue& key) {
-  switch (key.kind()) {
-    case Kind::kString:
-      return std::string{key.as_string()};
-    case Kind::kInt:
-      return std::to_string(key.as_int());
-    case Kind::kUint:
-      return std::to_string(key.as_uint());
-    case Kind::kBool:
-      return key.as_bool() ? "true" : "false";
-    case Kind::kDouble:
-      return std::to_string(key.as_double());
-    case Kind::kNull:
-    case Kind::kBytes:
-    case Kind::kList:
-    case Kind::kMap:
-    case Kind::kTimestamp:
-    case Kind::kDuration:
-    case Kind::kType:
-    case Kind::kOptional:
-    case Kind::kExtension:
-    case Kind::kError:
-      return key.type_of().text();
-  }
-  return "";
+  if (key.is(Kind::kString)) return printable(key.as_string(), 200);
+  if (key.is(Kind::kInt)) return std::to_string(key.as_int());
+  if (key.is(Kind::kUint)) return std::to_string(key.as_uint());
+  if (key.is(Kind::kBool)) return key.as_bool() ? "true" : "false";
+  if (key.is(Kind::kDouble)) return std::to_string(key.as_double());
+  return key.type_of().text();
 }
 
 std::optional<int64_t> list_index(const CelValue& key) {
@@ -73,7 +58,7 @@ std::optional<CelValue> item_at(const CelValue& target, const CelValue& key, std
 
 CelValue optional_of(std::optional<CelValue> value) {
   if (!value) return CelValue::none();
-  if (value->is_error() || value->is(Kind::kOptional)) return *std::move(value);
+  if (value->is_error()) return *std::move(value);
   return CelValue::some(*std::move(value));
 }
 
@@ -83,7 +68,7 @@ CelValue CelEvaluator::evaluate(const CelNode& node) {
   if (meter_.exceeded()) return exceeded();
   switch (node.kind) {
     case CelNode::Kind::kLiteral:
-      return node.literal;
+      return literal(node);
     case CelNode::Kind::kIdentifier:
       meter_.charge(1);
       return slots_[node.slot];
@@ -112,9 +97,15 @@ CelValue CelEvaluator::evaluate(const CelNode& node) {
   return CelValue::no_such_overload();
 }
 
+/// Upstream charges nothing for literals. A long expression may have thousands in each step of a loop.
+CelValue CelEvaluator::literal(const CelNode& node) {
+  if (++literals_ % kLiteralsOfUnit == 0) meter_.charge(1);
+  return node.literal;
+}
+
 CelValue CelEvaluator::select(const CelNode& node) {
   const CelValue target = evaluate(*node.children[0]);
-  meter_.charge(1);
+  meter_.charge(1 + node.name.size() / kBytesOfUnit);
   if (target.is_error()) return target;
   // What follows an optional is optional, too.
   if (target.is(Kind::kOptional)) {
@@ -133,6 +124,7 @@ CelValue CelEvaluator::presence(const CelNode& node) {
   if (target.is_error()) return target;
   const CelValue* inner = target.is(Kind::kOptional) ? target.as_optional() : &target;
   if (inner == nullptr) return CelValue::boolean(false);
+  meter_.charge(node.name.size() / kBytesOfUnit);
   if (!inner->is(Kind::kMap)) return CelValue::no_such_overload();
   const auto found = inner->as_map().field(node.name);
   if (found && found->is_error()) return *found;
@@ -143,7 +135,7 @@ CelValue CelEvaluator::index(const CelNode& node) {
   const CelValue target = evaluate(*node.children[0]);
   if (target.is_error()) return target;
   const CelValue key = evaluate(*node.children[1]);
-  meter_.charge(1);
+  if (!meter_.charge(1 + text_size(key) / kBytesOfUnit)) return exceeded();
   if (key.is_error()) return key;
   std::string missing;
   if (target.is(Kind::kOptional)) {
@@ -165,7 +157,10 @@ CelValue CelEvaluator::call(const CelNode& node) {
     bool fits = true;
     for (size_t i = 0; fits && i < arguments.size(); ++i) fits = has_kind(arguments[i], overload->arguments[i]);
     if (!fits) continue;
-    if (meter_.exceeded()) return exceeded();
+    // The implementation reads its arguments.
+    const uint64_t bytes =
+        std::transform_reduce(arguments.begin(), arguments.end(), uint64_t{0}, std::plus<>{}, text_size);
+    if (!meter_.charge(bytes / kBytesOfUnit)) return exceeded();
     const CelImplementation& implementation = node.prepared ? node.prepared : overload->call;
     CelValue result = implementation(arguments, meter_);
     meter_.charge(overload->cost ? overload->cost(arguments, result) : 1);
@@ -224,7 +219,7 @@ CelValue CelEvaluator::list(const CelNode& node) {
 }
 
 CelValue CelEvaluator::map(const CelNode& node) {
-  meter_.charge(kMapCost);
+  meter_.charge(kMapCost + node.children.size() / kLiteralsOfUnit);
   std::vector<std::pair<CelValue, CelValue>> entries;
   entries.reserve(node.children.size() / 2);
   for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
@@ -233,6 +228,7 @@ CelValue CelEvaluator::map(const CelNode& node) {
     if (!key.is(Kind::kString) && !key.is(Kind::kInt) && !key.is(Kind::kUint) && !key.is(Kind::kBool)) {
       return CelValue::error("unsupported key type");
     }
+    charge_key(key);
     CelValue value = evaluate(*node.children[i + 1]);
     if (value.is_error()) return value;
     if (!node.optional_entries.empty() && node.optional_entries[i / 2]) {
@@ -244,7 +240,8 @@ CelValue CelEvaluator::map(const CelNode& node) {
   }
   const size_t count = entries.size();
   CelValue made = CelValue::map(std::move(entries));
-  return made.as_map().size() == count ? made : CelValue::error("Failed with repeated key");
+  if (made.is_error() || made.as_map().size() == count) return made;
+  return CelValue::error("Failed with repeated key");
 }
 
 }  // namespace shiplog::cel

@@ -8,7 +8,8 @@
 namespace shiplog::cel {
 
 /// Computes a checked expression. `slots` has the environment's variables in front, and room for those of macros. The
-/// recursion is as deep as the expression, which the parser bounds.
+/// recursion is as deep as the expression, which the parser bounds, and below it as the values, which cel_value.h
+/// bounds.
 class CelEvaluator {
  public:
   CelEvaluator(std::vector<CelValue> slots, CelMeter& meter) : slots_{std::move(slots)}, meter_{meter} {}
@@ -24,6 +25,9 @@ class CelEvaluator {
   CelValue conditional(const CelNode& node);
   CelValue list(const CelNode& node);
   CelValue map(const CelNode& node);
+  CelValue literal(const CelNode& node);
+  /// A text that is the key of a map is copied and hashed.
+  void charge_key(const CelValue& key) { meter_.charge(text_size(key) / 10); }
 
   // macro_evaluator.cc
   CelValue macro(const CelNode& node);
@@ -38,6 +42,7 @@ class CelEvaluator {
 
   std::vector<CelValue> slots_;
   CelMeter& meter_;
+  uint64_t literals_ = 0;  // that were evaluated
 };
 
 }  // namespace shiplog::cel

@@ -18,7 +18,8 @@ constexpr uint64_t kInsertCost = 32;  // of an entry that is put into a map
 CelValue exceeded() { return CelValue::error(std::string{kCostLimitExceeded}); }
 
 /// Calls `each` with key and value until it returns false. A list's keys are its indexes. False: `range` has no items.
-bool for_each_item(const CelValue& range, const std::function<bool(CelValue key, CelValue value)>& each) {
+bool for_each_item(const CelValue& range, CelMeter& meter,
+                   const std::function<bool(CelValue key, CelValue value)>& each) {
   if (range.is(Kind::kList)) {
     const CelList& list = range.as_list();
     for (size_t i = 0; i < list.size(); ++i) {
@@ -28,6 +29,7 @@ bool for_each_item(const CelValue& range, const std::function<bool(CelValue key,
   }
   if (!range.is(Kind::kMap)) return false;
   const CelMap& map = range.as_map();
+  if (!meter.charge(map.size() / kItemsOfUnit)) return true;
   for (CelValue& key : map.keys()) {
     auto value = map.find(key);
     if (!each(std::move(key), value ? *std::move(value) : CelValue{})) return true;
@@ -92,7 +94,7 @@ CelValue CelEvaluator::quantified(const CelNode& node, const CelValue& range) {
   const bool decisive = node.macro == CelMacro::kExists;
   std::optional<CelValue> error;
   bool decided = false;
-  const bool has_items = for_each_item(range, [&](CelValue key, CelValue value) {
+  const bool has_items = for_each_item(range, meter_, [&](CelValue key, CelValue value) {
     take_item(node, range, key, value);
     if (!meter_.charge(kStepCost)) return false;
     CelValue result = evaluate(*node.children[1]);
@@ -112,7 +114,7 @@ CelValue CelEvaluator::quantified(const CelNode& node, const CelValue& range) {
 CelValue CelEvaluator::counted_one(const CelNode& node, const CelValue& range) {
   int64_t count = 0;
   CelValue failed;
-  const bool has_items = for_each_item(range, [&](CelValue key, CelValue value) {
+  const bool has_items = for_each_item(range, meter_, [&](CelValue key, CelValue value) {
     take_item(node, range, key, value);
     if (!meter_.charge(kStepCost)) return false;
     CelValue result = evaluate(*node.children[1]);
@@ -133,7 +135,7 @@ CelValue CelEvaluator::collected(const CelNode& node, const CelValue& range) {
   const bool filters = node.macro == CelMacro::kFilter;
   std::vector<CelValue> items;
   CelValue failed;
-  const bool has_items = for_each_item(range, [&](CelValue key, CelValue value) {
+  const bool has_items = for_each_item(range, meter_, [&](CelValue key, CelValue value) {
     take_item(node, range, key, value);
     if (filters || node.has_condition) {
       if (!meter_.charge(kStepCost)) return false;
@@ -167,7 +169,7 @@ CelValue CelEvaluator::collected_map(const CelNode& node, const CelValue& range)
     failed = value.is_error() ? std::move(value) : CelValue::no_such_overload();
     return false;
   };
-  const bool has_items = for_each_item(range, [&](CelValue key, CelValue value) {
+  const bool has_items = for_each_item(range, meter_, [&](CelValue key, CelValue value) {
     take_item(node, range, key, value);
     if (!meter_.charge(kStepCost + kInsertCost)) return false;
     if (node.has_condition) {
@@ -178,6 +180,7 @@ CelValue CelEvaluator::collected_map(const CelNode& node, const CelValue& range)
     CelValue result = evaluate(*node.children.back());
     if (result.is_error()) return fail(std::move(result));
     if (node.macro == CelMacro::kTransformMap) {
+      charge_key(key);
       entries.emplace_back(std::move(key), std::move(result));
       return !meter_.exceeded();
     }
@@ -185,6 +188,7 @@ CelValue CelEvaluator::collected_map(const CelNode& node, const CelValue& range)
     if (!meter_.charge(result.as_map().size())) return false;
     for (CelValue& entry : result.as_map().keys()) {
       auto found = result.as_map().find(entry);
+      charge_key(entry);
       entries.emplace_back(std::move(entry), found ? *std::move(found) : CelValue{});
     }
     return !meter_.exceeded();
@@ -194,7 +198,8 @@ CelValue CelEvaluator::collected_map(const CelNode& node, const CelValue& range)
   if (failed.is_error()) return failed;
   const size_t count = entries.size();
   CelValue made = CelValue::map(std::move(entries));
-  return made.as_map().size() == count ? made : CelValue::error("insert failed: key already exists");
+  if (made.is_error() || made.as_map().size() == count) return made;
+  return CelValue::error("insert failed: key already exists");
 }
 
 CelValue CelEvaluator::sorted(const CelNode& node, const CelValue& range) {

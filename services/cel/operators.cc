@@ -90,7 +90,7 @@ CelValue concatenation(const CelValue& a, const CelValue& b, CelMeter& meter) {
   if (a.is(Kind::kList)) {
     // Upstream's lists remember their parts, for a cost of 1. Here the items are copied.
     if (!meter.charge(1 + a.as_list().size() + b.as_list().size())) return CelValue::no_such_overload();
-    if (auto united = a.as_list().plus(b.as_list())) return CelValue::list(std::move(united));
+    if (auto united = a.as_list().plus(b.as_list(), meter)) return *std::move(united);
     std::vector<CelValue> items;
     items.reserve(a.as_list().size() + b.as_list().size());
     for (const CelList* list : {&a.as_list(), &b.as_list()}) {
@@ -120,8 +120,22 @@ CelValue arithmetic(CelOperator operation, const CelValue& a, const CelValue& b,
   return time_arithmetic(operation, a, b);
 }
 
+/// What upstream charges for a comparison: a tenth of the smaller size. To count the code points of a text reads all of
+/// it: those of the longer one are counted only if they may be fewer.
+uint64_t comparison_cost(const CelValue& a, const CelValue& b) {
+  constexpr size_t kLongestCodePoint = 4;
+  const auto most = [](const CelValue& value) { return value.is(Kind::kString) ? text_size(value) : cost_size(value); };
+  const auto least = [&](const CelValue& value) {
+    return value.is(Kind::kString) ? most(value) / kLongestCodePoint : most(value);
+  };
+  const bool a_is_smaller = most(a) < most(b);
+  const uint64_t size = cost_size(a_is_smaller ? a : b);
+  const CelValue& larger = a_is_smaller ? b : a;
+  return reading_cost(least(larger) >= size ? size : std::min(size, cost_size(larger)));
+}
+
 CelValue order(CelOperator operation, const CelValue& a, const CelValue& b, CelMeter& meter) {
-  meter.charge(reading_cost(std::min(cost_size(a), cost_size(b))));
+  meter.charge(comparison_cost(a, b));
   const auto compared = compare(a, b);
   if (!compared) {
     const auto is_double = [](const CelValue& value) { return value.is(Kind::kDouble); };
@@ -138,14 +152,14 @@ CelValue order(CelOperator operation, const CelValue& a, const CelValue& b, CelM
 
 CelValue membership(const CelValue& item, const CelValue& in, CelMeter& meter) {
   if (in.is(Kind::kMap)) {
-    meter.charge(1);
+    if (!meter.charge(1 + text_size(item) / kBytesOfUnit)) return CelValue::no_such_overload();
     return CelValue::boolean(in.as_map().find(item).has_value());
   }
   if (!in.is(Kind::kList)) return CelValue::no_such_overload();
   const CelList& list = in.as_list();
   if (!meter.charge(list.size())) return CelValue::no_such_overload();
   for (size_t i = 0; i < list.size() && !meter.exceeded(); ++i) {
-    if (equal(list.at(i), item, &meter)) return CelValue::boolean(true);
+    if (equal(list.at(i), item, meter)) return CelValue::boolean(true);
   }
   return CelValue::boolean(false);
 }
@@ -158,8 +172,8 @@ CelValue operate(CelOperator operation, const CelValue& a, const CelValue& b, Ce
   switch (operation) {
     case CelOperator::kEqual:
     case CelOperator::kNotEqual:
-      meter.charge(reading_cost(std::min(cost_size(a), cost_size(b))));
-      return CelValue::boolean(equal(a, b, &meter) == (operation == CelOperator::kEqual));
+      meter.charge(comparison_cost(a, b));
+      return CelValue::boolean(equal(a, b, meter) == (operation == CelOperator::kEqual));
     case CelOperator::kLess:
     case CelOperator::kLessOrEqual:
     case CelOperator::kGreater:

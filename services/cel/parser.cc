@@ -398,8 +398,11 @@ std::string issue_text(std::string_view text, size_t offset, std::string_view me
   const size_t begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
   const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
   const size_t column = code_points(text.substr(begin, offset - begin));
-  return "ERROR: <input>:" + std::to_string(lines + 1) + ":" + std::to_string(column + 1) + ": " +
-         std::string{message} + "\n | " + std::string{line} + "\n | " + std::string(column, '.') + "^";
+  const std::string issue =
+      "ERROR: <input>:" + std::to_string(lines + 1) + ":" + std::to_string(column + 1) + ": " + std::string{message};
+  constexpr size_t kLongestShownLine = 16'384;  // as cel-go has it
+  if (line.size() > kLongestShownLine) return issue;
+  return issue + "\n | " + std::string{line} + "\n | " + std::string(column, '.') + "^";
 }
 
 }  // namespace shiplog::cel

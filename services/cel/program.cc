@@ -17,6 +17,7 @@ Result<CelProgram> CelProgram::compile(std::string_view text, const CelEnvironme
   program.root_ = std::move(root);
   program.type_ = std::move(checked.type);
   program.slots_ = checked.slots;
+  program.memory_ = checked.memory;
   program.used_.assign(checked.used.begin(), checked.used.end());
   return program;
 }

@@ -35,6 +35,8 @@ class CelProgram {
   const CelType& type() const { return type_; }
   /// Whether it names that variable of the environment.
   bool uses(std::string_view variable) const;
+  /// Bytes that the regular expressions in it take.
+  size_t memory() const { return memory_; }
 
   /// `variables` are those of the environment, in its order. An error value if the evaluation ends in one; "operation
   /// cancelled: actual cost limit exceeded" once `meter` is exceeded.
@@ -45,6 +47,7 @@ class CelProgram {
   std::shared_ptr<const CelNode> root_;
   CelType type_;
   size_t slots_ = 0;
+  size_t memory_ = 0;
   std::vector<std::string> used_;
 };
 

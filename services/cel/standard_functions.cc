@@ -33,7 +33,7 @@ CelValue integer_overflow() { return CelValue::error("integer overflow"); }
 
 template <class Number>
 std::optional<Number> parsed(std::string_view text) {
-  if (text.starts_with("+")) text.remove_prefix(1);
+  if (text.starts_with("+") && !text.starts_with("+-")) text.remove_prefix(1);
   Number value{};
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
@@ -171,10 +171,10 @@ void add_from_literal(CelFunctions& functions, const char* name, CelType result,
   overload.result = std::move(result);
   overload.call = [convert](Arguments given, CelMeter&) { return convert(given[0]); };
   overload.literal_argument = 0;
-  overload.prepare = [convert, name](const CelValue& literal) -> Result<CelImplementation> {
+  overload.prepare = [convert, name](const CelValue& literal) -> Result<CelPrepared> {
     CelValue value = convert(literal);
     if (value.is_error()) return Error{ErrorCode::kInvalid, "invalid " + std::string{name} + " argument"};
-    return CelImplementation{[value = std::move(value)](Arguments, CelMeter&) { return value; }};
+    return CelPrepared{[value = std::move(value)](Arguments, CelMeter&) { return value; }};
   };
   functions.add(name, std::move(overload));
 }
@@ -200,11 +200,7 @@ void add_size(CelFunctions& functions) {
       overload.arguments = {type};
       overload.result = TypeKind::kInt;
       overload.member = member;
-      overload.call = [](Arguments given, CelMeter& meter) {
-        // Counting a text's code points reads all of it.
-        if (given[0].is(CelValue::Kind::kString)) meter.charge(given[0].as_string().size() / 200);
-        return size_of(given[0]);
-      };
+      overload.call = [](Arguments given, CelMeter&) { return size_of(given[0]); };
       functions.add("size", std::move(overload));
     }
   }

@@ -52,17 +52,20 @@ inline CelValue unaffordable() { return CelValue::error("operation cancelled: ac
 template <class Held>
 class CelHolder final : public CelExtension {
  public:
-  CelHolder(const std::string& type_name, Held held) : type_name_{&type_name}, held_{std::move(held)} {}
+  CelHolder(const std::string& type_name, Held held, size_t text_size)
+      : type_name_{&type_name}, held_{std::move(held)}, text_size_{text_size} {}
   const std::string& type_name() const override { return *type_name_; }
   bool equals(const CelExtension& other) const override {
     const auto* same = dynamic_cast<const CelHolder*>(&other);
     return same != nullptr && held_ == same->held_;
   }
+  size_t text_size() const override { return text_size_; }
   const Held& held() const { return held_; }
 
  private:
   const std::string* type_name_;  // of a static string
   Held held_;
+  size_t text_size_;
 };
 
 /// What an extension value holds. The overload has made sure that it is one.
@@ -71,9 +74,10 @@ const Held& held(const CelValue& value) {
   return value.as<CelHolder<Held>>()->held();
 }
 
+/// `text_size`: bytes of the texts in it.
 template <class Held>
-CelValue extension_of(const std::string& static_type_name, Held value) {
-  return CelValue::extension(std::make_shared<const CelHolder<Held>>(static_type_name, std::move(value)));
+CelValue extension_of(const std::string& static_type_name, Held value, size_t text_size = 0) {
+  return CelValue::extension(std::make_shared<const CelHolder<Held>>(static_type_name, std::move(value), text_size));
 }
 
 /// A list of strings.

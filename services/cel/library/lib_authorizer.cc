@@ -32,6 +32,13 @@ struct CelAccessDecision {
 /// Upstream allows two checks in an expression.
 uint64_t check_cost(CelArguments, const CelValue&) { return 350'000; }
 
+/// A question made of the one that is the first argument and of the others, which are texts.
+CelValue question(const std::string& type, AccessCheck check, CelArguments a) {
+  size_t bytes = 0;
+  for (const CelValue& argument : a) bytes += text_size(argument);
+  return extension_of(type, std::move(check), bytes);
+}
+
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
 CelValue checked(CelArguments a, CelMeter&) {
@@ -46,7 +53,7 @@ CelValue for_service_account(CelArguments a, CelMeter&) {
   if (label_problem(a[1].as_string())) return CelValue::error("Invalid service account namespace");
   check.about.service_account_namespace = a[1].as_string();
   check.about.service_account = a[2].as_string();
-  return extension_of(kAuthorizer, std::move(check));
+  return question(kAuthorizer, std::move(check), a);
 }
 
 CelValue of_path(CelArguments a, CelMeter&) {
@@ -54,14 +61,14 @@ CelValue of_path(CelArguments a, CelMeter&) {
   AccessCheck check = held<AccessCheck>(a[0]);
   check.about.is_resource = false;
   check.about.path = a[1].as_string();
-  return extension_of(kPathCheck, std::move(check));
+  return question(kPathCheck, std::move(check), a);
 }
 
 CelValue of_resource(CelArguments a, CelMeter&) {
   if (is_blank(a[1].as_string())) return CelValue::error("resource must not be empty");
   AccessCheck check = held<AccessCheck>(a[0]);
   check.about.resource = a[1].as_string();
-  return extension_of(kResourceCheck, std::move(check));
+  return question(kResourceCheck, std::move(check), a);
 }
 
 /// A member that answers with the check, one part of its question set.
@@ -69,7 +76,7 @@ CelImplementation set_part(const std::string& type, std::string CelAccessQuestio
   return [&type, part](CelArguments a, CelMeter&) {
     AccessCheck check = held<AccessCheck>(a[0]);
     check.about.*part = a[1].as_string();
-    return extension_of(type, std::move(check));
+    return question(type, std::move(check), a);
   };
 }
 

@@ -68,17 +68,23 @@ Text literal(const CelValue& value, CelMeter& meter) {
   return plain(value, meter);
 }
 
+Error too_long() { return {ErrorCode::kInvalid, "the text is too long"}; }
+
 Text list_text(const CelList& list, CelMeter& meter) {
+  const CelDescent descent{meter};
+  if (!affordable(meter, 1)) return too_long();
   std::string out = "[";
   for (size_t i = 0; i < list.size(); ++i) {
     SHIPLOG_TRY(const std::string item, literal(list.at(i), meter));
-    if (!affordable(meter, 1 + item.size() / 10)) return Error{ErrorCode::kInvalid, "the text is too long"};
+    if (!affordable(meter, 1 + item.size() / 10)) return too_long();
     out += (i == 0 ? "" : ", ") + item;
   }
   return out + "]";
 }
 
 Text map_text(const CelMap& map, CelMeter& meter) {
+  const CelDescent descent{meter};
+  if (!affordable(meter, 1 + map.size() / kItemsOfUnit)) return too_long();
   std::vector<std::pair<std::string, std::string>> entries;
   for (const CelValue& key : map.keys()) {
     const bool fits = key.is(Kind::kString) || key.is(Kind::kBool) || key.is(Kind::kInt) || key.is(Kind::kUint);
@@ -89,9 +95,7 @@ Text map_text(const CelMap& map, CelMeter& meter) {
     if (!value) continue;
     SHIPLOG_TRY(std::string key_text, literal(key, meter));
     SHIPLOG_TRY(std::string value_text, literal(*value, meter));
-    if (!affordable(meter, 1 + (key_text.size() + value_text.size()) / 10)) {
-      return Error{ErrorCode::kInvalid, "the text is too long"};
-    }
+    if (!affordable(meter, 1 + (key_text.size() + value_text.size()) / 10)) return too_long();
     entries.emplace_back(std::move(key_text), std::move(value_text));
   }
   std::ranges::sort(entries);
@@ -278,7 +282,7 @@ Text formatted(std::string_view text, const CelList& values, CelMeter& meter) {
     }
     const auto made = clause_text(clause, precision.value(), values.at(index++), meter);
     if (!made) return Error{ErrorCode::kInvalid, "error during formatting: " + made.error().message};
-    if (!affordable(meter, made.value().size() / 10)) return Error{ErrorCode::kInvalid, "the text is too long"};
+    if (!affordable(meter, made.value().size() / 10)) return too_long();
     out += made.value();
   }
   return out;

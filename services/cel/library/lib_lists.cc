@@ -89,18 +89,18 @@ CelValue sum(const CelList& list, CelValue zero) {
   return total;
 }
 
-CelValue index_of(CelArguments a, CelMeter&) {
+CelValue index_of(CelArguments a, CelMeter& meter) {
   const CelList& list = a[0].as_list();
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (equal(list.at(i), a[1])) return CelValue::integer(static_cast<int64_t>(i));
+  for (size_t i = 0; i < list.size() && !meter.exceeded(); ++i) {
+    if (equal(list.at(i), a[1], meter)) return CelValue::integer(static_cast<int64_t>(i));
   }
   return CelValue::integer(-1);
 }
 
-CelValue last_index_of(CelArguments a, CelMeter&) {
+CelValue last_index_of(CelArguments a, CelMeter& meter) {
   const CelList& list = a[0].as_list();
-  for (size_t i = list.size(); i-- > 0;) {
-    if (equal(list.at(i), a[1])) return CelValue::integer(static_cast<int64_t>(i));
+  for (size_t i = list.size(); i-- > 0 && !meter.exceeded();) {
+    if (equal(list.at(i), a[1], meter)) return CelValue::integer(static_cast<int64_t>(i));
   }
   return CelValue::integer(-1);
 }
@@ -198,9 +198,9 @@ CelValue distinct(CelArguments a, CelMeter& meter) {
   const CelList& list = a[0].as_list();
   if (!affordable_comparisons(list, meter)) return unaffordable();
   std::vector<CelValue> items;
-  for (size_t i = 0; i < list.size(); ++i) {
+  for (size_t i = 0; i < list.size() && !meter.exceeded(); ++i) {
     CelValue item = list.at(i);
-    const bool known = std::ranges::any_of(items, [&](const CelValue& other) { return equal(item, other); });
+    const bool known = std::ranges::any_of(items, [&](const CelValue& other) { return equal(item, other, meter); });
     if (!known) items.push_back(std::move(item));
   }
   return CelValue::list(std::move(items));
@@ -219,6 +219,7 @@ CelValue sorted(const CelList& list, const CelList& keys, CelMeter& meter) {
     pairs.emplace_back(keys.at(i), list.at(i));
     // All keys must have an order with the first one: then they have one with each other, NaN included.
     const CelValue& key = pairs.back().first;
+    if (!affordable(meter, traversal_cost(text_size(key)))) return unaffordable();
     if (key.kind() != pairs.front().first.kind()) return CelValue::error("list elements must have the same type");
     const bool nan = key.is(Kind::kDouble) && std::isnan(key.as_double());
     if (!nan && !compare(key, key)) return CelValue::error("list elements must be comparable");

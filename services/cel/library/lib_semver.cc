@@ -20,10 +20,12 @@ int64_t sign_of(std::strong_ordering order) { return order < 0 ? -1 : order > 0 
 void add_semver_functions(CelFunctions& functions) {
   const CelType semver = CelType::extension(kSemver);
   functions.add_type(kSemver, semver);
-  const auto make = [](CelArguments a, CelMeter&) {
+  const auto make = [](CelArguments a, CelMeter& meter) {
+    // Two bytes may make an identifier.
+    if (!affordable(meter, text_size(a[0]) / kItemsOfUnit)) return unaffordable();
     auto version = read(a);
     if (!version) return CelValue::error(version.error().message);
-    return extension_of(kSemver, std::move(version).value());
+    return extension_of(kSemver, std::move(version).value(), text_size(a[0]));
   };
   const auto test = [](CelArguments a, CelMeter&) { return CelValue::boolean(static_cast<bool>(read(a))); };
   for (const auto& arguments : {std::vector<CelType>{CelKind::kString}, {CelKind::kString, CelKind::kBool}}) {

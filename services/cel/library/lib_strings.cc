@@ -6,8 +6,8 @@
 #include "services/cel/library/declare.h"
 #include "services/cel/library/libraries.h"
 
-// strings of cel-go, version 2, and reverse. Positions are those of code points. Source: cel-go, ext/strings.go;
-// k8s.io/apiserver/pkg/cel/library/cost.go.
+// strings of cel-go, version 2, as Kubernetes has it. Positions are those of code points. Source: cel-go,
+// ext/strings.go; k8s.io/apiserver/pkg/cel/library/cost.go.
 
 namespace shiplog::cel {
 namespace {
@@ -114,13 +114,6 @@ CelValue trimmed(CelArguments a, CelMeter&) {
   return CelValue::string(text.part(from, to));
 }
 
-CelValue reversed(CelArguments a, CelMeter&) {
-  const CodePoints text{a[0].as_string()};
-  std::string out;
-  for (int64_t i = text.size(); i-- > 0;) out += text.part(i, i + 1);
-  return CelValue::string(out);
-}
-
 /// Charges for `bytes` more of a result that may be much longer than the arguments.
 bool affordable_bytes(CelMeter& meter, size_t bytes) { return affordable(meter, bytes / 10); }
 
@@ -129,6 +122,7 @@ CelValue replaced(CelArguments a, CelMeter& meter) {
   const std::string_view old = a[1].as_string();
   const std::string_view by = a[2].as_string();
   const int64_t most = a.size() > 3 && a[3].as_int() >= 0 ? a[3].as_int() : std::numeric_limits<int64_t>::max();
+  if (!affordable_search(a, meter)) return unaffordable();
   std::string out;
   size_t at = 0;
   for (int64_t count = 0; count < most; ++count) {
@@ -153,6 +147,7 @@ CelValue split(CelArguments a, CelMeter& meter) {
   const std::string_view text = a[0].as_string();
   const std::string_view separator = a[1].as_string();
   const int64_t most = a.size() > 2 && a[2].as_int() >= 0 ? a[2].as_int() : std::numeric_limits<int64_t>::max();
+  if (!affordable_search(a, meter)) return unaffordable();
   std::vector<CelValue> items;
   if (most == 0 || (separator.empty() && text.empty())) return CelValue::list(std::move(items));
   size_t at = 0;
@@ -242,7 +237,6 @@ void add_string_functions(CelFunctions& functions) {
   add_member(functions, "substring", {string, number}, string, substring, read_once);
   add_member(functions, "substring", {string, number, number}, string, substring, read_once);
   add_member(functions, "trim", {string}, string, trimmed, read_once);
-  add_member(functions, "reverse", {string}, string, reversed, read_once);
   add_member(functions, "replace", {string, string, string}, string, replaced, read_twice);
   add_member(functions, "replace", {string, string, string, number}, string, replaced, read_twice);
   add_member(functions, "split", {string, string}, strings, split, read_twice);

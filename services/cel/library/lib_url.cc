@@ -13,13 +13,13 @@ const std::string kUrl = "kubernetes.URL";
 CelValue made(std::string_view text) {
   auto url = parse_go_url(text);
   if (!url) return CelValue::error("URL parse error during conversion from string: " + url.error().message);
-  return extension_of(kUrl, std::move(url).value());
+  return extension_of(kUrl, std::move(url).value(), text.size());
 }
 
 CelValue query_of(CelArguments a, CelMeter& meter) {
   const GoUrl& url = held<GoUrl>(a[0]);
-  // Upstream counts 1, whatever the length.
-  if (!affordable(meter, traversal_cost(url.query.size()))) return unaffordable();
+  // Upstream counts 1, whatever the length. Two bytes may make an entry of a map, with a list.
+  if (!affordable(meter, url.query.size())) return unaffordable();
   std::vector<std::pair<CelValue, CelValue>> entries;
   for (const auto& [key, values] : go_query(url.query))
     entries.emplace_back(CelValue::string(key), string_list(values));
