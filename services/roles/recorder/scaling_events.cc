@@ -1,7 +1,9 @@
 #include "services/roles/recorder/scaling_events.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "events/state/condition.h"
 
@@ -41,6 +43,7 @@ const char* event_reason(std::string_view reason, const ScalingObstacle& obstacl
       "AmbiguousSelector",       "FailedGetObjectMetric",   "FailedGetPodsMetric",
       "FailedGetResourceMetric", "InvalidMetricSourceType", "FailedGetContainerResourceMetric"};
   if (reason == "FailedGetBinding") return "FailedGetBindings";
+  if (reason == "FailedUpdateScale") return "FailedRescale";
   if (reason == "InvalidSelector") return obstacle.lacks_selector ? "SelectorRequired" : "InvalidSelector";
   for (const char* same : kSame) {
     if (reason == same) return same;
@@ -55,6 +58,50 @@ std::string rescale_reason(const Value& object) {
   if (before < object["spec"]["minReplicas"].as_int(1)) return "Current number of replicas below Spec.MinReplicas";
   if (after < before) return "All metrics below target";
   return metric_in(condition_of(object, "ScalingActive")["message"].as_string()) + " above target";
+}
+
+/// The part of a metric, or of its status, that its type names.
+const Value& source_in(const Value& metric) {
+  static constexpr std::pair<const char*, const char*> kSources[] = {
+      {"Resource", "resource"}, {"ContainerResource", "containerResource"}, {"Pods", "pods"}, {"Object", "object"}};
+  static const Value none;
+  for (const auto& [type, field] : kSources) {
+    if (metric["type"].as_string() == type) return metric[field];
+  }
+  return none;
+}
+
+bool same_metric(const Value& one, const Value& other) {
+  if (one["type"] != other["type"]) return false;
+  const Value& source = source_in(one);
+  const Value& of_other = source_in(other);
+  return source["name"] == of_other["name"] && source["container"] == of_other["container"] &&
+         source["metric"] == of_other["metric"] && source["describedObject"] == of_other["describedObject"];
+}
+
+/// What stands before the cause of the first metric that has no value, as in upstream's errors.
+std::string first_failure(const Value& object) {
+  const Value& measured = object["status"]["currentMetrics"];
+  const Value& metrics = object["spec"]["metrics"];
+  for (const Value& metric : metrics.items()) {
+    if (std::ranges::any_of(measured.items(), [&](const Value& each) { return same_metric(metric, each); })) continue;
+    const std::string_view type = metric["type"].as_string();
+    const Value& source = source_in(metric);
+    if (type == "Resource") return "failed to get " + source["name"].str() + " resource metric value: ";
+    if (type == "ContainerResource") return "failed to get " + source["container"].str() + " container metric value: ";
+    if (type == "Pods") return "failed to get pods metric value: ";
+    if (type == "Object") return "failed to get object metric value: ";
+    break;
+  }
+  return "";
+}
+
+/// Why the replicas could not be computed.
+std::string invalid_metrics(const Value& object, const std::string& cause) {
+  const size_t all = object["spec"]["metrics"].size();
+  const size_t measured = std::min(all, object["status"]["currentMetrics"].size());
+  return "invalid metrics (" + std::to_string(all - measured) + " invalid out of " + std::to_string(all) +
+         "), first error is: " + first_failure(object) + cause;
 }
 
 bool rescaled(const Change& change) {
@@ -82,7 +129,7 @@ void add_scaling_events(const Change& change, std::vector<EventDraft>& drafts) {
     drafts.push_back({change.after, kComponent, true, reason, obstacle.cause});
     if (obstacle.is_of_metrics) {
       drafts.push_back({change.after, kComponent, true, "FailedComputeMetricsReplicas",
-                        "invalid metrics, first error is: " + obstacle.cause});
+                        invalid_metrics(change.after, obstacle.cause)});
     }
   }
 }

@@ -36,7 +36,9 @@ class ScalingEvents : public ::testing::Test {
                      R"(", "message": ")" + message + R"("}]})");
   }
 
-  Value hpa_ = json(R"({"kind": "FederatedHPA", "metadata": {"name": "web"}, "spec": {"minReplicas": 1, "maxReplicas": 9}})");
+  Value hpa_ =
+      json(R"({"kind": "FederatedHPA", "metadata": {"name": "web"}, "spec": {"minReplicas": 1, "maxReplicas": 9,
+      "metrics": [{"type": "Pods", "pods": {"metric": {"name": "queue"}}}]}})");
 };
 
 TEST_F(ScalingEvents, EachRescaleIsReportedOnceWithItsReason_5_8_7) {
@@ -67,10 +69,28 @@ TEST_F(ScalingEvents, EachObstacleIsReportedOnceWithItsCauseAlone_5_8_7) {
   EXPECT_EQ(unbound(), Texts{});
   EXPECT_EQ(failed("ScalingActive", "FailedGetPodsMetric", "the HPA was unable to compute the replica count: gone: x"),
             (Texts{"Warning FailedGetPodsMetric: gone: x",
-                   "Warning FailedComputeMetricsReplicas: invalid metrics, first error is: gone: x"}));
+                   "Warning FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1), first error is: "
+                   "failed to get pods metric value: gone: x"}));
+  EXPECT_EQ(failed("AbleToScale", "FailedUpdateScale",
+                   "the HPA controller was unable to update the target scale: spec.replicas: too many"),
+            Texts{"Warning FailedRescale: spec.replicas: too many"});
   EXPECT_EQ(failed("ScalingActive", "InvalidSelector", "the HPA target's scale is missing a selector"),
             Texts{"Warning SelectorRequired: selector is required"});
   EXPECT_EQ(failed("ScalingActive", "ScalingDisabled", "scaling is disabled"), Texts{}) << "no Event upstream";
+}
+
+TEST_F(ScalingEvents, FailedMetricsAreCountedAndTheFirstIsNamed_5_8_7) {
+  hpa_.edit("spec").set("metrics", json(R"([
+      {"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 50}}},
+      {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}},
+      {"type": "Pods", "pods": {"metric": {"name": "queue"}, "target": {"averageValue": "1"}}}])"));
+  const Texts texts =
+      events_of(R"({"currentMetrics": [{"type": "Resource", "resource": {"name": "memory", "current": {}}}],
+      "conditions": [{"type": "ScalingActive", "status": "False", "reason": "FailedGetResourceMetric", "message":
+      "the HPA was unable to compute the replica count: failed to get cpu utilization: no such API"}]})");
+  EXPECT_EQ(texts, (Texts{"Warning FailedGetResourceMetric: failed to get cpu utilization: no such API",
+                          "Warning FailedComputeMetricsReplicas: invalid metrics (2 invalid out of 3), first error is: "
+                          "failed to get cpu resource metric value: failed to get cpu utilization: no such API"}));
 }
 
 }  // namespace
