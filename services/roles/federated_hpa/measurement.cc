@@ -1,6 +1,10 @@
 #include "services/roles/federated_hpa/measurement.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "events/base/json.h"
 
 namespace shiplog::federated_hpa {
 namespace {
@@ -33,6 +37,7 @@ Value to_value(const MetricSums& sums) {
   Value value = Value::object();
   for (const auto& [name, field] : kSums) set_if(value, name, sums.*field);
   set_if(value, "failure", sums.failure);
+  if (sums.unknown) value.set("unknown", true);
   return value;
 }
 
@@ -40,6 +45,7 @@ MetricSums sums_from(const Value& value) {
   MetricSums sums;
   for (const auto& [name, field] : kSums) sums.*field = value[name].as_int();
   sums.failure = value["failure"].str();
+  sums.unknown = value["unknown"].as_bool();
   return sums;
 }
 
@@ -75,7 +81,36 @@ std::vector<ReplicasAt> list_from(const Value& value) {
   return list;
 }
 
+size_t bytes_of(const ClusterFigures& figures) { return to_json(to_value(figures)).size(); }
+
+bool lacks_metric(const ClusterFigures& figures) {
+  return std::ranges::any_of(figures.metrics, [](const MetricSums& sums) { return !sums.failure.empty(); });
+}
+
 }  // namespace
+
+bool fit(Measurement& measurement, size_t most_bytes) {
+  size_t bytes = to_json(to_value(measurement)).size();
+  if (bytes <= most_bytes) return true;
+  struct RecordedSize {
+    bool lacks_metric;
+    size_t bytes;
+    ClusterFigures* figures;
+  };
+  std::vector<RecordedSize> sizes;
+  for (ClusterFigures& each : measurement.clusters) sizes.push_back({lacks_metric(each), bytes_of(each), &each});
+  std::ranges::sort(sizes, [](const RecordedSize& a, const RecordedSize& b) {
+    return std::tie(a.lacks_metric, a.bytes, a.figures) > std::tie(b.lacks_metric, b.bytes, b.figures);
+  });
+  for (const RecordedSize& each : sizes) {
+    if (bytes <= most_bytes) break;
+    *each.figures = ClusterFigures{.cluster = each.figures->cluster,
+                                   .metrics = {},
+                                   .failure = "what was measured there does not fit into an entry"};
+    bytes = bytes - each.bytes + bytes_of(*each.figures);
+  }
+  return bytes <= most_bytes;
+}
 
 Value to_value(const Measurement& measurement) {
   Value value = Value::object({{"at", measurement.at.value}, {"generation", measurement.generation}});

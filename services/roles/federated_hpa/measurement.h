@@ -23,6 +23,8 @@ struct MetricSums {
   int64_t missing = 0;  ///< pods that nothing was measured of
   int64_t missing_requested = 0;
   std::string failure;  ///< why nothing was measured; empty: it was
+  /// Of a metric of an object: nothing is known of its value. Else it has none there, which counts as 0.
+  bool unknown = false;
   bool operator==(const MetricSums&) const = default;
 };
 
@@ -67,8 +69,12 @@ struct Measurement {
 };
 
 /// As it is recorded: {at, generation, selector, rivals, recorded, recommended, added, removed, clusters: {NAME:
-/// {replicas, statusReplicas, pods, readyPods, metrics: [...]} | {failure}}}. Zeros and empty texts are left out.
+/// {replicas, statusReplicas, pods, readyPods, metrics: [{..., failure, unknown}]} | {failure}}}. Zeros and empty texts
+/// are left out.
 Value to_value(const Measurement& measurement);
+/// Leaves out clusters, those of which a metric could not be read first, and the largest of them, until the measurement
+/// has at most `most_bytes` as JSON. False: it is too large even so.
+bool fit(Measurement& measurement, size_t most_bytes);
 /// What is missing, or of another type, is 0 or empty.
 Measurement measurement_from(const Value& recorded);
 

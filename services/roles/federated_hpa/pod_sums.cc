@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "events/base/quantity.h"
+#include "events/base/utf8.h"
 #include "events/state/condition.h"
 
 namespace shiplog::federated_hpa {
@@ -14,6 +15,8 @@ constexpr Millis kStarting{5 * 60 * 1000};
 /// A pod that became unready so soon after its start was never ready:
 /// --horizontal-pod-autoscaler-initial-readiness-delay.
 constexpr Millis kFirstReadiness{30'000};
+/// Names of pods have no more bytes; a member may send any text.
+constexpr size_t kLongestName = 253;
 
 int64_t milli_of(const Value& quantity) {
   const auto parsed = parse_quantity(quantity.as_string());
@@ -123,7 +126,8 @@ MetricSums sums_of(const std::vector<MeasuredPod>& pods, size_t metric, const Va
     const int64_t request = metric < pod.requests.size() ? pod.requests[metric] : 0;
     if (percentage && request < 0) {
       MetricSums failed;
-      failed.failure = "missing request for " + source["name"].str() + " in a container of Pod " + pod.name;
+      failed.failure =
+          "missing request for " + source["name"].str() + " in a container of Pod " + printable(pod.name, kLongestName);
       return failed;
     }
     const auto measured = usage.find(pod.name);
@@ -141,6 +145,14 @@ MetricSums sums_of(const std::vector<MeasuredPod>& pods, size_t metric, const Va
     }
   }
   return sums;
+}
+
+size_t containers_in(const Value& list) {
+  size_t all = 0;
+  for (const Value& item : list["items"].items()) {
+    all += item["containers"].size() + item["spec"]["containers"].size() + item["spec"]["initContainers"].size();
+  }
+  return all;
 }
 
 int64_t count_ready(const std::vector<MeasuredPod>& pods) {

@@ -48,6 +48,9 @@ UsageByPod custom_usage(const Value& list);
 MetricSums sums_of(const std::vector<MeasuredPod>& pods, size_t metric, const Value& source, const UsageByPod& usage,
                    UtcMillis now);
 
+/// All containers of the items of a PodList or a PodMetricsList: what adding them up takes.
+size_t containers_in(const Value& list);
+
 /// Running, and ready.
 int64_t count_ready(const std::vector<MeasuredPod>& pods);
 

@@ -84,6 +84,15 @@ TEST(PodSums, AContainerWithoutARequestIsNamed) {
   EXPECT_EQ(sums({lacking}, used("a"), "12:00:00"), "missing request for cpu in a container of Pod a");
 }
 
+TEST(PodSums, ANameThatIsNoneIsCutAndCleaned) {
+  Value lacking = pod("a");
+  lacking.edit("spec").edit("containers").edit_items()[1].erase("resources");
+  lacking.edit("metadata").set("name", "a\x1b[2J" + std::string(900'000, 'x'));
+  const std::string failure = sums({lacking}, used("a"), "12:00:00");
+  EXPECT_LT(failure.size(), 320U);
+  EXPECT_EQ(failure.find('\x1b'), std::string::npos);
+}
+
 TEST(PodSums, OneContainer) {
   const Value usage = used("a");
   EXPECT_EQ(resource_usage(usage, "cpu", "b").at("a").usage, 100);

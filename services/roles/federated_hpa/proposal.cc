@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "events/base/quantity.h"
+#include "events/kinds/canonical_quantity.h"
 #include "services/roles/federated_hpa/pod_sums.h"
 
 namespace shiplog::federated_hpa {
@@ -29,11 +29,16 @@ MetricTotals totals_of(size_t index, const std::vector<ClusterFigures>& clusters
   MetricTotals all;
   for (const ClusterFigures& cluster : clusters) {
     if (!cluster.failure.empty()) continue;
+    const bool listed = index < cluster.metrics.size();
+    const std::string failure = listed ? cluster.metrics[index].failure : "";
+    if (!failure.empty() && all.failure.empty()) all.failure = "cluster " + cluster.cluster + ": " + failure;
+    // It is computed for the clusters that have told a value.
+    if (listed && cluster.metrics[index].unknown) continue;
     all.replicas += cluster.replicas;
     all.status_replicas += cluster.status_replicas;
     all.pods += cluster.pods;
     all.ready_pods += cluster.ready_pods;
-    if (index >= cluster.metrics.size()) continue;
+    if (!listed) continue;
     const MetricSums& sums = cluster.metrics[index];
     all.ready += sums.ready;
     all.usage += sums.usage;
@@ -42,11 +47,7 @@ MetricTotals totals_of(size_t index, const std::vector<ClusterFigures>& clusters
     all.unready_requested += sums.unready_requested;
     all.missing += sums.missing;
     all.missing_requested += sums.missing_requested;
-    if (sums.failure.empty()) {
-      all.measured = true;
-    } else if (all.failure.empty()) {
-      all.failure = "cluster " + cluster.cluster + ": " + sums.failure;
-    }
+    all.measured = all.measured || failure.empty();
   }
   return all;
 }
@@ -114,7 +115,7 @@ Result<int64_t> by_pods(const PodTarget& target, const MetricTotals& all, const 
 }
 
 Result<Int> amount(const Value& quantity) {
-  const auto parsed = parse_quantity(quantity.as_string());
+  const auto parsed = quantity_in(quantity);
   if (!parsed || parsed.value().negative() || parsed.value().is_zero()) {
     return Error{ErrorCode::kInvalid, "the target is not a positive quantity"};
   }
@@ -143,9 +144,14 @@ Result<MetricProposal> by_resource(const Value& metric, const MetricTotals& all,
     }
     SHIPLOG_TRY(target.value, amount(source["target"]["averageValue"]));
   }
-  auto replicas = by_pods(target, all, basis);
+  const auto replicas = all.measured
+                            ? by_pods(target, all, basis)
+                            : Result<int64_t>{Error{ErrorCode::kUnavailable, "unable to get metrics for resource " +
+                                                                                 resource + ": " + all.failure}};
   if (!replicas) {
-    return Error{replicas.error().code, "failed to get " + resource + " utilization: " + replicas.error().message};
+    return Error{
+        replicas.error().code,
+        "failed to get " + resource + (target.percentage ? " utilization: " : " usage: ") + replicas.error().message};
   }
   Value current = Value::object({{"averageValue", text_of(all.usage / all.ready)}});
   if (target.percentage) {
@@ -212,10 +218,9 @@ Result<MetricProposal> propose(const Value& metric, size_t index, const std::vec
   if (source.is_null()) return Error{ErrorCode::kInvalid, "unknown metric source type \"" + type + "\""};
   const MetricTotals all = totals_of(index, clusters);
   const bool by_name = type == "Pods" || type == "Object";
-  if (!all.measured) {
-    std::string what = by_name ? "unable to get metric " + source["metric"]["name"].str()
-                               : "unable to get metrics for resource " + source["name"].str();
-    return Error{ErrorCode::kUnavailable, std::move(what) + ": " + all.failure};
+  if (by_name && !all.measured) {
+    return Error{ErrorCode::kUnavailable,
+                 "unable to get metric " + source["metric"]["name"].str() + ": " + all.failure};
   }
   if (type == "Pods") return by_custom_pods(metric, all, basis);
   if (type == "Object") return by_object(metric, all, basis);

@@ -114,6 +114,42 @@ TEST(MetricProposals, ByAverageValues) {
   EXPECT_EQ(replicas(queue, {cluster("m1", 1, {.ready = 1, .usage = 35'000, .failure = {}})}, 1), 4);
 }
 
+TEST(MetricProposals, TargetsMayBeWrittenAsWholeNumbers) {
+  const std::vector<ClusterFigures> clusters = {cluster("m1", 2, {.ready = 2, .usage = 120'000, .failure = {}})};
+  for (const char* target : {"30", R"("30")"}) {
+    const std::string pods = R"({"type":"Pods","pods":{"metric":{"name":"queue"},"target":{"type":"AverageValue",
+        "averageValue":)" + std::string{target} +
+                             "}}}";
+    EXPECT_EQ(replicas(pods.c_str(), clusters, 2), 4) << target;
+    const std::string cpu = R"({"type":"Resource","resource":{"name":"cpu","target":{"type":"AverageValue",
+        "averageValue":)" + std::string{target} +
+                            "}}}";
+    EXPECT_EQ(replicas(cpu.c_str(), clusters, 2), 4) << target;
+  }
+  EXPECT_EQ(failure(R"({"type":"Pods","pods":{"metric":{"name":"queue"},"target":{"averageValue":-5}}})", clusters),
+            "the target is not a positive quantity");
+}
+
+TEST(MetricProposals, AnObjectWhoseValueIsUnknownInAClusterCountsNeitherWayThere) {
+  const char* average = R"({"type":"Object","object":{"describedObject":{"apiVersion":"v1","kind":"Service",
+      "name":"web"},"metric":{"name":"queue"},"target":{"type":"AverageValue","averageValue":"10"}}})";
+  const char* value = R"({"type":"Object","object":{"describedObject":{"apiVersion":"v1","kind":"Service",
+      "name":"web"},"metric":{"name":"queue"},"target":{"type":"Value","value":"100"}}})";
+  std::vector<ClusterFigures> clusters;
+  for (const char* name : {"m1", "m2"}) {
+    clusters.push_back(cluster(name, 10, {.ready = 1, .usage = 100'000, .failure = {}}));
+    clusters.back().ready_pods = 10;
+  }
+  EXPECT_EQ(replicas(average, clusters, 20), 20);
+  clusters[1].metrics = {{.failure = "HTTP status 503", .unknown = true}};
+  EXPECT_EQ(replicas(average, clusters, 20), 20) << "ten for 100, in terms of the template";
+  EXPECT_EQ(replicas(value, clusters, 20), 20);
+  clusters[1].metrics = {{.failure = "not found"}};
+  EXPECT_EQ(replicas(average, clusters, 20), 10) << "there is no such object in m2";
+  clusters[0].metrics = clusters[1].metrics = {{.failure = "HTTP status 503", .unknown = true}};
+  EXPECT_EQ(failure(average, clusters), "unable to get metric queue: cluster m1: HTTP status 503");
+}
+
 TEST(MetricProposals, ByObjects) {
   const char* value = R"({"type":"Object","object":{"describedObject":{"apiVersion":"v1","kind":"Service","name":"web"},
       "metric":{"name":"requests"},"target":{"type":"Value","value":"100"}}})";
@@ -133,7 +169,10 @@ TEST(MetricProposals, ByObjects) {
 
 TEST(MetricProposals, SayWhyThereIsNone) {
   EXPECT_EQ(failure(kHalf, {cluster("m1", 2, {.failure = "no such API"})}),
-            "unable to get metrics for resource cpu: cluster m1: no such API");
+            "failed to get cpu utilization: unable to get metrics for resource cpu: cluster m1: no such API");
+  EXPECT_EQ(failure(R"({"type":"Resource","resource":{"name":"cpu","target":{"averageValue":"1"}}})",
+                    {cluster("m1", 2, {.failure = "no such API"})}),
+            "failed to get cpu usage: unable to get metrics for resource cpu: cluster m1: no such API");
   EXPECT_EQ(failure(kHalf, {cluster("m1", 2, {.failure = {}})}),
             "failed to get cpu utilization: no pods returned by selector while calculating replica count");
   EXPECT_EQ(failure(kHalf, {cluster("m1", 2, {.unready = 2, .failure = {}})}),
