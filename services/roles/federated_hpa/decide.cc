@@ -5,11 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "events/base/quantity.h"
+#include "events/kinds/canonical_quantity.h"
 #include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/roles/federated_hpa/limits.h"
+#include "services/roles/federated_hpa/pod_sums.h"
 #include "services/roles/federated_hpa/proposal.h"
+#include "services/roles/federated_hpa/replicas_field.h"
+#include "services/roles/federated_hpa/status_difference.h"
 
 namespace shiplog::federated_hpa {
 namespace {
@@ -32,65 +35,6 @@ bool within_bounds(const Value& spec, int64_t replicas) {
   return replicas >= min_of(spec) && replicas <= spec["maxReplicas"].as_int();
 }
 
-/// Whether it differs by more than a tenth: averages change a little all the time.
-bool moved(const Value& before, const Value& after) {
-  const auto amount = [](const Value& value) -> Quantity::Int {
-    if (value.is_int()) return value.as_int();
-    const auto parsed = parse_quantity(value.as_string());
-    return parsed ? parsed.value().whole_milli() : 0;
-  };
-  const Quantity::Int was = amount(before), is = amount(after);
-  return std::max(was - is, is - was) * 10 > std::max(was, is);
-}
-
-const Value& current_of(const Value& metric) {
-  for (const auto& member : metric.members()) {
-    if (member.value["current"].is_object()) return member.value["current"];
-  }
-  return metric;
-}
-
-bool metrics_moved(const Value& before, const Value& after) {
-  if (before.size() != after.size()) return true;
-  for (size_t i = 0; i < after.size(); ++i) {
-    const Value& was = current_of(before[i]);
-    const Value& is = current_of(after[i]);
-    if (before[i]["type"] != after[i]["type"] || was.size() != is.size()) return true;
-    for (const auto& member : is.members()) {
-      if (moved(was[member.key()], member.value)) return true;
-    }
-  }
-  return false;
-}
-
-/// Whether it scales at all, and if not why.
-bool obstacles_differ(const Value& was, const Value& is) {
-  if (was["type"] != is["type"]) return true;
-  if (is["type"].as_string() == kLimited) return false;
-  const bool obstacle = is["status"].as_string() == "False";
-  return was["status"] != is["status"] || (obstacle && was["reason"] != is["reason"]);
-}
-
-/// What is written at once.
-bool differs_in_kind(const Value& before, const Value& after) {
-  for (const char* field : {"observedGeneration", "currentReplicas", "desiredReplicas", "lastScaleTime"}) {
-    if (before[field] != after[field]) return true;
-  }
-  const Value& was = before["conditions"];
-  const Value& is = after["conditions"];
-  if (was.size() != is.size()) return true;
-  for (size_t i = 0; i < is.size(); ++i) {
-    if (obstacles_differ(was[i], is[i])) return true;
-  }
-  return false;
-}
-
-/// The rest: near a limit the reasons of conditions alternate as averages do.
-bool differs_in_details(const Value& before, const Value& after) {
-  return before["conditions"] != after["conditions"] ||
-         metrics_moved(before["currentMetrics"], after["currentMetrics"]);
-}
-
 const char* failure_reason(const Value& metric) {
   const std::string_view type = metric["type"].as_string();
   if (type == "Pods") return "FailedGetPodsMetric";
@@ -102,7 +46,7 @@ const char* failure_reason(const Value& metric) {
 
 /// In thousandths; as --horizontal-pod-autoscaler-tolerance is unless the behavior of the direction has its own.
 int64_t tolerance(const Value& rules) {
-  const auto given = parse_quantity(rules["tolerance"].as_string());
+  const auto given = quantity_in(rules["tolerance"]);
   return given ? std::clamp<int64_t>(given.value().milli(), 0, 1'000'000) : 100;
 }
 
@@ -134,10 +78,11 @@ class Evaluating {
       const int64_t most = spec_["maxReplicas"].as_int();
       return scaled(target_.replicas > most ? most : min_of(spec_), Value::array());
     }
+    if (spec_["metrics"].size() > kMostMetrics) return too_many_metrics();
     if (measurement == nullptr || measurement->generation != object_.value["metadata"]["generation"].as_int()) {
-      return {LookAgain{now_ + kSyncEvery}, {}, 0, 0};
+      return as_it_is();
     }
-    details_ = measurement->at - measurement->recorded >= kDetailsEvery;
+    since_ = measurement->at - measurement->recorded;
     return by_measurement(*measurement);
   }
 
@@ -177,13 +122,16 @@ class Evaluating {
     return written();
   }
 
+  /// Of an object that was stored before they were refused.
+  ScalingStep too_many_metrics() {
+    set(kAble, "True", "SucceededGetScale", kGotScale);
+    return inactive("InvalidMetricSourceType", "spec.metrics has " + std::to_string(spec_["metrics"].size()) +
+                                                   " items, and at most " + std::to_string(kMostMetrics) +
+                                                   " are measured: leave some out");
+  }
+
   ScalingStep by_metrics(const Measurement& measurement) {
     const Value& metrics = spec_["metrics"];
-    if (metrics.size() > kMostMetrics) {
-      return inactive("InvalidMetricSourceType", "spec.metrics has " + std::to_string(metrics.size()) +
-                                                     " items, and at most " + std::to_string(kMostMetrics) +
-                                                     " are measured: leave some out");
-    }
     const ProposalBasis basis{target_.replicas, tolerance(spec_["behavior"]["scaleUp"]),
                               tolerance(spec_["behavior"]["scaleDown"])};
     int64_t highest = 0;
@@ -205,9 +153,11 @@ class Evaluating {
         name = proposal.value().name;
       }
       current.push_back(std::move(proposal.value().status));
+      targets_.push_back(source_of(metrics[i])["target"]);
     }
     // With a metric unknown, the others are reason enough for more replicas, and not for fewer.
     if (invalid >= metrics.size() || (invalid > 0 && highest < target_.replicas)) {
+      report_metrics(std::move(current));
       return inactive(reason, "the HPA was unable to compute the replica count: " + message);
     }
     set(kActive, "True", "ValidMetricFound", "the HPA was able to successfully calculate a replica count from " + name);
@@ -224,10 +174,8 @@ class Evaluating {
     return step;
   }
 
-  void report(int64_t desired, Value metrics) {
+  void report_metrics(Value metrics) {
     Value& status = wanted_.edit("status");
-    status.set("currentReplicas", target_.replicas);
-    status.set("desiredReplicas", desired);
     if (metrics.size() > 0) {
       status.set("currentMetrics", std::move(metrics));
     } else {
@@ -235,33 +183,57 @@ class Evaluating {
     }
   }
 
+  void report(int64_t desired, Value metrics) {
+    Value& status = wanted_.edit("status");
+    status.set("currentReplicas", target_.replicas);
+    status.set("desiredReplicas", desired);
+    report_metrics(std::move(metrics));
+  }
+
   ScalingStep reported(int64_t desired, Value metrics) {
     report(desired, std::move(metrics));
     return written();
   }
 
+  /// As upstream, where the API server refuses an update of the scale.
+  ScalingStep refused(const std::string& why, Value metrics) {
+    // It was set to True on the way here: its time is that of the last change that users see.
+    const Value was = condition_of(object_.value, kAble);
+    Value& conditions = wanted_.edit("status").edit("conditions");
+    for (Value& each : conditions.edit_items()) {
+      if (each["type"].as_string() == kAble && was.is_object()) each = was;
+    }
+    set(kAble, "False", "FailedUpdateScale", "the HPA controller was unable to update the target scale: " + why);
+    wanted_.edit("status").set("currentReplicas", target_.replicas);
+    report_metrics(std::move(metrics));
+    return written();
+  }
+
   ScalingStep scaled(int64_t replicas, Value metrics) {
+    const std::string refusal = replicas_refusal(state_, target_.served, replicas);
+    if (!refusal.empty()) {
+      return refused(target_.served.type() + " \"" + target_.key.name.str() + "\" is invalid: " + refusal,
+                     std::move(metrics));
+    }
     set(kAble, "True", "SucceededRescale",
         "the HPA controller was able to update the target scale to " + std::to_string(replicas));
     report(replicas, std::move(metrics));
     wanted_.edit("status").set("lastScaleTime", rfc3339(now_));
     const Object* before = state_.find(target_.key);
     DecisionBuilder decision;
-    decision.add(ObjectUpdated{target_.key, with_replicas(before->value, target_.served, replicas)},
+    decision.add(ObjectUpdated{target_.key, with_replicas(before->value, target_.served, replicas, now_)},
                  {target_.key, before->revision});
     decision.add(StatusUpdated{key_, std::move(wanted_)}, {key_, object_.revision});
-    return {std::move(decision).build_and_look_again(now_ + kSyncEvery), {}, target_.replicas, replicas};
+    return {std::move(decision).build_and_look_again(now_ + kSyncEvery), {}, target_.key, target_.replicas, replicas};
   }
 
+  ScalingStep as_it_is() const { return {LookAgain{now_ + kSyncEvery}, {}, {}, 0, 0}; }
+
   ScalingStep written() {
-    const Value& before = object_.value["status"];
-    const Value& after = wanted_["status"];
-    if (!differs_in_kind(before, after) && !(details_ && differs_in_details(before, after))) {
-      return {LookAgain{now_ + kSyncEvery}, {}, 0, 0};
-    }
+    if (!worth_writing(object_.value["status"], wanted_["status"], targets_, since_)) return as_it_is();
     DecisionBuilder decision;
     decision.add(StatusUpdated{key_, std::move(wanted_)}, {key_, object_.revision});
-    return {std::move(decision).build_and_look_again(now_ + kSyncEvery), {}, 0, 0};
+    return {std::move(decision).build_and_look_again(now_ + kSyncEvery), {}, {}, 0, 0};
   }
 
   const State& state_;
@@ -271,7 +243,8 @@ class Evaluating {
   Value wanted_;
   const Value& spec_;
   ScalableTarget target_;
-  bool details_ = true;
+  std::vector<Value> targets_;   // of the metrics in status.currentMetrics
+  Millis since_{kDetailsEvery};  // the last measurement that was recorded
 };
 
 }  // namespace
@@ -281,15 +254,15 @@ std::optional<ScalableTarget> target_to_measure(const State& state, const Object
   if (!on(state, object)) return std::nullopt;
   auto found = find_target(state, object->value);
   auto* target = std::get_if<ScalableTarget>(&found);
-  if (target == nullptr || target->replicas == 0 || !within_bounds(object->value["spec"], target->replicas)) {
-    return std::nullopt;
-  }
+  const Value& spec = object->value["spec"];
+  if (target == nullptr || target->replicas == 0 || !within_bounds(spec, target->replicas)) return std::nullopt;
+  if (spec["metrics"].size() > kMostMetrics) return std::nullopt;
   return std::move(*target);
 }
 
 ScalingStep evaluate(const State& state, const ObjectKey& key, UtcMillis now, const Measurement* measurement) {
   const Object* object = state.find(key);
-  if (!on(state, object)) return {Nothing{}, {}, 0, 0};
+  if (!on(state, object)) return {Nothing{}, {}, {}, 0, 0};
   return Evaluating{state, key, *object, now}.take(measurement);
 }
 

@@ -15,16 +15,15 @@ inline constexpr const char* kController = "federatedHorizontalPodAutoscaler";
 inline constexpr const char* kMeasureReplicas = "MeasureReplicas";
 /// --horizontal-pod-autoscaler-sync-period (5.8.1).
 inline constexpr Millis kSyncEvery{15'000};
-/// More metrics of one FederatedHPA are not measured.
+/// A FederatedHPA with more metrics is not measured. Admission refuses it.
 inline constexpr size_t kMostMetrics = 16;
-/// Averages, and which limit applies, are written that often at most if nothing else changes.
-inline constexpr Millis kDetailsEvery{60'000};
 
 /// What is decided about a FederatedHPA, and what later decisions have to know of it.
 struct ScalingStep {
   Decided decided;
   std::optional<int64_t> recommended;      ///< before any limit
-  int64_t replicas = 0, new_replicas = 0;  ///< of the template, if it is scaled
+  ObjectKey target;                        ///< if it is scaled
+  int64_t replicas = 0, new_replicas = 0;  ///< of the target
 };
 
 /// What has to be measured in the members before it can be decided; nullopt: nothing.

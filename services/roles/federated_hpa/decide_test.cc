@@ -1,5 +1,6 @@
 #include "services/roles/federated_hpa/decide.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 
 #include "events/state/answers.h"
 #include "events/state/condition.h"
+#include "events/state/work.h"
 #include "services/roles/cron_scaler/decide.h"
 #include "tests/support/given.h"
 
@@ -111,6 +113,58 @@ TEST_F(FederatedHpaDecision, WhatOnlyJittersIsNotWritten) {
   soon.recorded = UtcMillis{soon.at.value - 30'000};
   EXPECT_FALSE(decides(soon)) << "averages alone once a minute";
   EXPECT_EQ(replicas(), 2);
+}
+
+TEST_F(FederatedHpaDecision, AnIdleWorkloadIsNotWrittenAgain) {
+  put_autoscaler(R"("minReplicas":2,"maxReplicas":10)");
+  ASSERT_TRUE(decides(measured(1)));
+  EXPECT_FALSE(decides(measured(2))) << "twice as much, and far from the target";
+}
+
+TEST_F(FederatedHpaDecision, AveragesAloneAreWrittenEveryTenMinutes) {
+  ASSERT_TRUE(decides(measured(46)));
+  Measurement later = measured(54);
+  later.recorded = UtcMillis{later.at.value - 120'000};
+  EXPECT_FALSE(decides(later));
+  later.recorded = UtcMillis{later.at.value - 600'000};
+  EXPECT_TRUE(decides(later));
+}
+
+TEST_F(FederatedHpaDecision, AToleranceMayBeAWholeNumber_5_8_6) {
+  put_autoscaler(R"("minReplicas":1,"maxReplicas":10,"behavior":{"scaleUp":{"tolerance":0,"selectPolicy":"Max",
+      "policies":[{"type":"Pods","value":9,"periodSeconds":15}]}})");
+  EXPECT_TRUE(decides(measured(51)));
+  EXPECT_EQ(replicas(), 3);
+}
+
+TEST_F(FederatedHpaDecision, ARescaleTakesTheReplicasFromWhoAppliedThem_SSA_6) {
+  history_.edit(kWeb, [](Value& web) {
+    web.edit("metadata").set("managedFields", json(R"([{"manager":"kubectl","operation":"Apply","apiVersion":"apps/v1",
+        "fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}}}])"));
+  });
+  EXPECT_TRUE(decides(measured(80)));
+  const Value& managers = value(kWeb)["metadata"]["managedFields"];
+  ASSERT_EQ(managers.size(), 1U);
+  EXPECT_EQ(managers[0]["manager"].as_string(), "federated-hpa");
+}
+
+TEST_F(FederatedHpaDecision, AClusterMayHaveWhatItWasGivenAtMost) {
+  const auto most = [&] { return most_replicas(history_.state(), *target_to_measure(history_.state(), kKey), 2); };
+  using MostReplicas = std::map<std::string, int64_t>;
+  EXPECT_EQ(most(), (MostReplicas{{"m1", 2}, {"m2", 2}}));
+  history_.object({type::kNamespace, "", "karmada-es-m1"}, "{}");
+  history_.object({type::kWork, "karmada-es-m1", work_name("Deployment", "default", "web")},
+                  R"({"spec":{"workload":{"manifests":[{"spec":{"replicas":7}}]}}})");
+  EXPECT_EQ(most(), (MostReplicas{{"m1", 7}, {"m2", 2}})) << "an override";
+  history_.edit(kWeb, [](Value& web) {
+    web.edit("metadata").edit("labels").set("resourcetemplate.karmada.io/retain-replicas", "true");
+  });
+  EXPECT_TRUE(most().empty()) << "members scale it";
+}
+
+TEST_F(FederatedHpaDecision, TheSelectorOfABuiltInKindIsTheTemplates) {
+  history_.edit(kWeb, [](Value& web) { web.edit("spec").set("selector", json(R"({"matchLabels":{"app":"web"}})")); });
+  EXPECT_EQ(target_to_measure(history_.state(), kKey)->selector, "app=web");
 }
 
 TEST_F(FederatedHpaDecision, ReadsReadyClustersOfTheBinding_5_8_2) {
@@ -222,8 +276,52 @@ TEST_F(FederatedHpaDecision, TooManyMetricsAreRefusedLoudly) {
   std::string metrics = kHalfCpu;
   for (size_t i = 0; i < kMostMetrics; ++i) metrics += std::string{","} + kHalfCpu;
   put_autoscaler(R"("minReplicas":1,"maxReplicas":10)", metrics);
-  EXPECT_TRUE(decides(measured(90)));
+  EXPECT_FALSE(target_to_measure(history_.state(), kKey));
+  EXPECT_TRUE(decides(nullptr));
   EXPECT_EQ(condition("ScalingActive"), "False InvalidMetricSourceType");
+  EXPECT_FALSE(decides(nullptr)) << "once";
+}
+
+/// A FederatedHPA of a custom resource whose schema allows three replicas; it has two.
+class FederatedHpaOfAShop : public FederatedHpaDecision {
+ protected:
+  FederatedHpaOfAShop() {
+    history_.object({type::kCustomResourceDefinition, "", "shops.example.org"}, R"({"spec":{"group":"example.org",
+        "names":{"kind":"Shop","plural":"shops"},"scope":"Namespaced","versions":[{"name":"v1","served":true,
+        "storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object",
+          "properties":{"size":{"type":"integer","maximum":3}}}}}},
+        "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}}}]}})");
+    history_.object(kShop, R"({"metadata":{"labels":{"propagationpolicy.karmada.io/permanent-id":"p"}},
+        "spec":{"size":2}})");
+    Value binding = json(R"({"spec":{"resource":{"apiVersion":"example.org/v1","kind":"Shop","name":"shop"},
+        "clusters":[{"name":"m1","replicas":1},{"name":"m2","replicas":1}]}})");
+    binding.edit("spec").edit("resource").set("uid", value(kShop)["metadata"]["uid"]);
+    const ObjectKey key{type::kResourceBinding, "default", "shop-shop"};
+    history_.put(key, History::named(key, binding));
+    history_.edit(kKey, [](Value& object) {
+      object.edit("spec").set("scaleTargetRef", json(R"({"apiVersion":"example.org/v1","kind":"Shop","name":"shop"})"));
+    });
+  }
+  const ObjectKey kShop{"shops.example.org", "default", "shop"};
+};
+
+TEST_F(FederatedHpaOfAShop, IsNotScaledToWhatTheSchemaRefuses_5_8_7) {
+  EXPECT_TRUE(decides(measured(80)));
+  EXPECT_EQ(value(kShop)["spec"]["size"].as_int(), 2);
+  EXPECT_EQ(condition("AbleToScale"), "False FailedUpdateScale");
+  EXPECT_EQ(message("AbleToScale"),
+            "the HPA controller was unable to update the target scale: shops.example.org \"shop\" is invalid: "
+            "spec.size: Invalid value: 4: spec.size in body should be less than or equal to 3");
+  EXPECT_FALSE(decides(measured(80))) << "once";
+  EXPECT_TRUE(decides(measured(25)));
+  EXPECT_EQ(value(kShop)["spec"]["size"].as_int(), 1);
+}
+
+TEST_F(FederatedHpaOfAShop, HasToHaveTheFieldOfItsReplicas_5_8_7) {
+  history_.edit(kShop, [](Value& shop) { shop.set("spec", Value::object()); });
+  EXPECT_TRUE(decides(nullptr));
+  EXPECT_EQ(condition("AbleToScale"), "False FailedGetScale");
+  EXPECT_NE(message("AbleToScale").find("the spec replicas field \".spec.size\""), std::string::npos);
 }
 
 TEST_F(FederatedHpaDecision, AReplayDecidesTheSameByWhatWasRecorded) {

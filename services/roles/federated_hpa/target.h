@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,9 +14,11 @@ namespace shiplog::federated_hpa {
 /// What a FederatedHPA scales, as the control plane has it.
 struct ScalableTarget {
   ObjectKey key;
+  std::string kind = {};
   Served served;
-  int64_t replicas = 0;               ///< of the template's scale
-  std::vector<std::string> clusters;  ///< of its binding, those that are Ready, sorted
+  int64_t replicas = 0;                    ///< of the template's scale
+  std::string selector = {};               ///< of its pods, as the template has it; empty: only members know it
+  std::vector<std::string> clusters = {};  ///< of its binding, those that are Ready, sorted
 };
 
 /// Why it cannot be scaled: reason and message of the condition AbleToScale.
@@ -28,7 +31,9 @@ struct Unscalable {
 /// its uid: Karmada takes any with the same policy, kind and name, of whatever namespace.
 std::variant<ScalableTarget, Unscalable> find_target(const State& state, const Value& autoscaler);
 
-/// The template with that many replicas.
-Value with_replicas(const Value& object, const Served& served, int64_t replicas);
+/// The most replicas that each cluster may have: those of the binding or, with overrides, of the Work's manifest, but
+/// at least `lately`, the most that the template had in the last minutes: members take over less later. Empty: members
+/// choose their replicas themselves.
+std::map<std::string, int64_t> most_replicas(const State& state, const ScalableTarget& target, int64_t lately);
 
 }  // namespace shiplog::federated_hpa
