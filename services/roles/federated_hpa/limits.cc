@@ -19,6 +19,30 @@ Millis seconds(const Value& value, Millis fallback) {
   return value.is_int() ? Millis{std::clamp<int64_t>(value.as_int(), 0, 3600) * 1000} : fallback;
 }
 
+struct StabilizationWindows {
+  Millis up{0};
+  Millis down{0};
+};
+
+StabilizationWindows windows_of(const Value& spec) {
+  const Value& behavior = spec["behavior"];
+  return {seconds(behavior["scaleUp"]["stabilizationWindowSeconds"], Millis{0}),
+          seconds(behavior["scaleDown"]["stabilizationWindowSeconds"], kDownscaleWindow)};
+}
+
+Millis period_of(const Value& policy) {
+  return Millis{std::clamp<int64_t>(policy["periodSeconds"].as_int(), 0, 1800) * 1000};
+}
+
+Millis longest_period(const Value& spec) {
+  Millis longest{0};
+  for (const char* direction : {"scaleUp", "scaleDown"}) {
+    const Value& policies = spec["behavior"][direction]["policies"];
+    for (const Value& policy : policies.items()) longest = std::max(longest, period_of(policy));
+  }
+  return longest;
+}
+
 int64_t highest_since(const std::vector<ReplicasAt>& list, UtcMillis now, Millis window, int64_t highest) {
   for (const ReplicasAt& each : list) {
     if (now - each.at < window) highest = std::max(highest, each.replicas);
@@ -58,7 +82,7 @@ int64_t limit_of(const Value& rules, bool up, int64_t current, const RecentScali
   bool first = true;
   int64_t limit = current;
   for (const Value& policy : rules["policies"].items()) {
-    const Millis period{std::clamp<int64_t>(policy["periodSeconds"].as_int(), 0, 1800) * 1000};
+    const Millis period = period_of(policy);
     const int64_t at_start =
         current - changed_since(recent.added, now, period) + changed_since(recent.removed, now, period);
     const int64_t here = limit_of(policy, up, std::max<int64_t>(0, at_start));
@@ -121,10 +145,9 @@ LimitedReplicas limited(const Value& spec, int64_t current, int64_t recommended,
   LimitedReplicas result;
   not_limited(result);
   if (behavior.is_object()) {
-    const Millis up = seconds(behavior["scaleUp"]["stabilizationWindowSeconds"], Millis{0});
-    const Millis down = seconds(behavior["scaleDown"]["stabilizationWindowSeconds"], kDownscaleWindow);
-    const int64_t lowest = lowest_since(recent.recommended, now, up, recommended);
-    const int64_t highest = highest_since(recent.recommended, now, down, recommended);
+    const StabilizationWindows windows = windows_of(spec);
+    const int64_t lowest = lowest_since(recent.recommended, now, windows.up, recommended);
+    const int64_t highest = highest_since(recent.recommended, now, windows.down, recommended);
     result.replicas = std::min(std::max(current, lowest), highest);
   } else {
     result.replicas = highest_since(recent.recommended, now, kDownscaleWindow, recommended);
@@ -136,6 +159,25 @@ LimitedReplicas limited(const Value& spec, int64_t current, int64_t recommended,
   behavior.is_object() ? limit_with_behavior(spec, current, recent, now, result)
                        : limit_without_behavior(spec, current, result);
   return result;
+}
+
+void keep_relevant(RecentScaling& recent, const Value& spec, UtcMillis now) {
+  const StabilizationWindows windows = windows_of(spec);
+  int64_t highest = std::numeric_limits<int64_t>::min(), lowest = std::numeric_limits<int64_t>::max();
+  std::vector<ReplicasAt> kept;  // newest first
+  for (auto each = recent.recommended.rbegin(); each != recent.recommended.rend(); ++each) {
+    const Millis age = now - each->at;
+    const bool counts =
+        (age < windows.down && each->replicas > highest) || (age < windows.up && each->replicas < lowest);
+    highest = std::max(highest, each->replicas);
+    lowest = std::min(lowest, each->replicas);
+    if (counts) kept.push_back(*each);
+  }
+  recent.recommended.assign(kept.rbegin(), kept.rend());
+  const Millis period = longest_period(spec);
+  for (auto* changes : {&recent.added, &recent.removed}) {
+    std::erase_if(*changes, [&](const ReplicasAt& each) { return now - each.at >= period; });
+  }
 }
 
 }  // namespace shiplog::federated_hpa

@@ -21,7 +21,8 @@ struct LimitedReplicas {
 LimitedReplicas limited(const Value& spec, int64_t current, int64_t recommended, const RecentScaling& recent,
                         UtcMillis now);
 
-/// The longest window or period that the API allows: nothing older counts.
-inline constexpr Millis kLongestWindow{3600 * 1000};
+/// Drops what can no longer count for `spec`: what is older than its windows and periods, and recommendations that a
+/// later one outdoes both as the highest and as the lowest.
+void keep_relevant(RecentScaling& recent, const Value& spec, UtcMillis now);
 
 }  // namespace shiplog::federated_hpa

@@ -69,6 +69,34 @@ TEST(ScalingLimits, PoliciesCountWhatWasDoneInTheirPeriod) {
   EXPECT_EQ(limits(spec("Max"), 3, 200), "7 ReadyForNewScale ScaleUpLimit");
 }
 
+TEST(ScalingLimits, OfAnHourOfRecommendationsThoseAreKeptThatCanStillCount) {
+  const std::string spec = R"({"maxReplicas":100,"behavior":{
+      "scaleUp":{"stabilizationWindowSeconds":60,"policies":[{"type":"Pods","value":4,"periodSeconds":90}]},
+      "scaleDown":{"stabilizationWindowSeconds":120,"policies":[{"type":"Pods","value":4,"periodSeconds":30}]}}})";
+  RecentScaling recent{.recommended = {}, .added = {{ago(100), 1}, {ago(80), 2}}, .removed = {{ago(95), 3}}};
+  for (int64_t seconds = 3600; seconds > 0; seconds -= 15) {
+    recent.recommended.push_back({ago(seconds), 10 + seconds / 15 * 7 % 5});
+  }
+  const RecentScaling all = recent;
+  keep_relevant(recent, json(spec), kNoon);
+  EXPECT_LE(recent.recommended.size(), 5U);
+  EXPECT_EQ(recent.added, (std::vector<ReplicasAt>{{ago(80), 2}}));
+  EXPECT_TRUE(recent.removed.empty());
+  for (int64_t later = 0; later < 120'000; later += 15'000) {
+    for (const int64_t current : {9, 12, 20}) {
+      for (const int64_t recommended : {1, 12, 50}) {
+        const UtcMillis then = kNoon + Millis{later};
+        EXPECT_EQ(limited(json(spec), current, recommended, recent, then).replicas,
+                  limited(json(spec), current, recommended, all, then).replicas);
+      }
+    }
+  }
+  RecentScaling plain = all;
+  keep_relevant(plain, json(kPlain), kNoon);
+  EXPECT_LE(plain.recommended.size(), 5U);
+  EXPECT_TRUE(plain.added.empty());
+}
+
 TEST(ScalingLimits, OnePodCanBecomeTwo) {
   const std::string spec = R"({"maxReplicas":9,"behavior":{"scaleUp":{"selectPolicy":"Max",
       "policies":[{"type":"Percent","value":1,"periodSeconds":60}]}}})";

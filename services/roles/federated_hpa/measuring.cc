@@ -13,34 +13,60 @@
 namespace shiplog::federated_hpa {
 namespace {
 
-constexpr const char* kCustomMetrics = "/apis/custom.metrics.k8s.io/";
+constexpr const char* kPodMetricsApi = "metrics.k8s.io";
+constexpr const char* kCustomMetricsApi = "custom.metrics.k8s.io";
 constexpr size_t kLongestFailure = 200;
 constexpr size_t kLongestSelector = 4096;
+constexpr const char* kNoAnswer = "it has not answered lately";
+constexpr const char* kTooSlow = "it took longer than 10 seconds to read it";
+/// What HttpClient reports of a request that has never left: the member had no part in that.
+constexpr const char* kUnsent = "was waiting for a free connection";
 
 /// A member may report any number.
 int64_t count_of(const Value& value) {
   return std::clamp<int64_t>(value.as_int(), 0, std::numeric_limits<int32_t>::max());
 }
 
+ClusterFigures left_out(const std::string& cluster, const std::string& failure) {
+  return {.cluster = cluster, .metrics = {}, .failure = printable(failure, kLongestFailure)};
+}
+
 /// All clusters of one measurement.
 struct SharedMeasuring {
   Members& members;
+  MemberReads& reads;
   MeasuringPlan plan;
   std::function<UtcMillis()> now;
   std::function<void(ReplicasMeasured)> then;
-  UtcMillis deadline;
   std::vector<ClusterFigures> clusters;
   std::vector<std::string> selectors;  // by cluster
-  std::vector<std::string> timed_out;
   size_t open = 0;
 
   void end_one() {
     if (--open > 0) return;
-    ReplicasMeasured measured{std::move(clusters), {}, std::move(timed_out)};
-    for (const std::string& selector : selectors) {
-      if (measured.selector.empty()) measured.selector = selector;
+    const auto has_selector = [](const std::string& selector) { return !selector.empty(); };
+    const auto first = std::ranges::find_if(selectors, has_selector);
+    ReplicasMeasured measured;
+    if (first != selectors.end()) {
+      leave_out_without_pods();
+      measured.selector = printable(plan.target.selector.empty() ? *first : plan.target.selector, kLongestSelector);
     }
+    measured.clusters = std::move(clusters);
     then(std::move(measured));
+  }
+
+  /// Replicas without pods would count as pods that use nothing, and the other clusters would be scaled down by them.
+  void leave_out_without_pods() {
+    const bool any = std::ranges::any_of(clusters, [](const ClusterFigures& each) { return each.pods > 0; });
+    for (size_t i = 0; i < clusters.size(); ++i) {
+      ClusterFigures& each = clusters[i];
+      if (!each.failure.empty()) continue;
+      if (selectors[i].empty()) {
+        each = left_out(each.cluster, "its scale has no selector");
+      } else if (any && each.pods == 0 && each.replicas > 0) {
+        each = left_out(each.cluster, "it has replicas, but none of their pods");
+      }
+    }
   }
 };
 
@@ -51,55 +77,88 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
       : all_{std::move(all)}, index_{index}, figures_{all_->clusters[index]} {}
 
   void start() {
-    const ScalableTarget& target = plan().target;
-    get(target.served.path(target.key.ns.str(), target.key.name.str()) + "/scale", kMostStatusBytes,
-        [](ClusterReading& self, const Value& scale) { self.on_scale(scale); });
+    if (silent("")) return fail(kNoAnswer);
+    waits_since_ = all_->now();
+    all_->reads.enter(figures_.cluster, [self = shared_from_this()] { self->begin(); });
   }
 
  private:
   using OnAnswer = std::function<void(ClusterReading&, const Value& body)>;
   using OnFailure = std::function<void(ClusterReading&, int status, const std::string& failure)>;
 
+  /// A request to a member, of one of its APIs: "" is that of Kubernetes itself.
+  struct MemberQuery {
+    std::string api;
+    std::string path;
+    size_t most_bytes = kMostPageBytes;
+  };
+
   const MeasuringPlan& plan() const { return all_->plan; }
 
-  void fail(const std::string& failure) {
-    figures_ =
-        ClusterFigures{.cluster = figures_.cluster, .metrics = {}, .failure = printable(failure, kLongestFailure)};
+  std::string mark_of(const std::string& api) const { return figures_.cluster + (api.empty() ? "" : "/" + api); }
+  bool silent(const std::string& api) const { return all_->reads.silent(mark_of(api), all_->now()); }
+  void silence(const std::string& api) { all_->reads.silence(mark_of(api), all_->now()); }
+
+  void begin() {
+    reading_ = true;
+    if (silent("")) return fail(kNoAnswer);
+    const UtcMillis now = all_->now();
+    if (now - waits_since_ > kLongestWait) return fail("too many measurements wait for it");
+    deadline_ = now + kReadingTimeout;
+    const ScalableTarget& target = plan().target;
+    get({"", target.served.path(target.key.ns.str(), target.key.name.str()) + "/scale", kMostStatusBytes},
+        [](ClusterReading& self, const Value& scale) { self.on_scale(scale); });
+  }
+
+  void end() {
+    if (reading_) all_->reads.leave(figures_.cluster);
     all_->end_one();
   }
 
-  void get(const std::string& path, size_t most_bytes, OnAnswer then, OnFailure otherwise = {}) {
-    const Millis left = all_->deadline - all_->now();
-    if (left.value <= 0) return fail("it took longer than 10 seconds to read it");
-    MemberRequest request;
-    request.path = path;
-    request.trace = plan().trace;
-    request.timeout = std::min(left, kRequestTimeout);
-    request.max_response_bytes = most_bytes;
-    const auto self = shared_from_this();
-    all_->members.request(figures_.cluster, std::move(request),
-                          [self, then = std::move(then), otherwise = std::move(otherwise)](
-                              const Result<MemberResponse>& response) { self->take(response, then, otherwise); });
+  void fail(const std::string& failure) {
+    figures_ = left_out(figures_.cluster, failure);
+    all_->selectors[index_].clear();
+    end();
   }
 
-  void take(const Result<MemberResponse>& response, const OnAnswer& then, const OnFailure& otherwise) {
+  void get(const MemberQuery& query, OnAnswer then, OnFailure otherwise = {}) {
+    const Millis left = deadline_ - all_->now();
+    if (left.value <= 0) return otherwise ? otherwise(*this, 0, kTooSlow) : fail(kTooSlow);
+    MemberRequest request;
+    request.path = query.path;
+    request.trace = plan().trace;
+    request.timeout = std::min(left, kRequestTimeout);
+    request.max_response_bytes = query.most_bytes;
+    const auto self = shared_from_this();
+    all_->members.request(figures_.cluster, std::move(request),
+                          [self, api = query.api, then = std::move(then), otherwise = std::move(otherwise)](
+                              const Result<MemberResponse>& response) { self->take(response, api, then, otherwise); });
+  }
+
+  void take(const Result<MemberResponse>& response, const std::string& api, const OnAnswer& then,
+            const OnFailure& otherwise) {
     if (response && response.value().status == 200 && response.value().body.is_object()) {
       return then(*this, response.value().body);
     }
     const int status = response ? response.value().status : 0;
     const std::string failure = response ? response.value().message() : response.error().message;
-    if (otherwise) return otherwise(*this, status, failure);
-    if (!response && response.error().code == ErrorCode::kTimeout) all_->timed_out.push_back(figures_.cluster);
-    fail(failure);
+    const bool late = !response && response.error().code == ErrorCode::kTimeout;
+    if (late && failure.find(kUnsent) == std::string::npos) silence(api);
+    otherwise ? otherwise(*this, status, failure) : fail(failure);
   }
 
   void on_scale(const Value& scale) {
     figures_.replicas = count_of(scale["spec"]["replicas"]);
     figures_.status_replicas = count_of(scale["status"]["replicas"]);
+    const auto most = plan().most_replicas.find(figures_.cluster);
+    if (most != plan().most_replicas.end() && figures_.replicas > most->second) {
+      return fail("it reports " + std::to_string(figures_.replicas) + " replicas, and was to have at most " +
+                  std::to_string(most->second));
+    }
     const std::string selector = scale["status"]["selector"].str();
     if (selector.size() > kLongestSelector) return fail("the selector of its scale is longer than 4096 bytes");
+    if (selector.empty()) return end();
     all_->selectors[index_] = selector;
-    if (selector.empty()) return all_->end_one();
     selector_ = percent_encoded(selector, "-._~");
     read_pods("");
   }
@@ -109,12 +168,19 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
   void read_pods(const std::string& page) {
     std::string path = "/api/v1" + pods_path() + "?labelSelector=" + selector_ + "&limit=" + std::to_string(kPageLimit);
     if (!page.empty()) path += "&continue=" + percent_encoded(page, "-._~");
-    get(path, kMostPageBytes, [](ClusterReading& self, const Value& list) { self.on_pods(list); });
+    get({"", path}, [](ClusterReading& self, const Value& list) { self.on_pods(list); });
   }
 
+  /// Sizes first: what a member sends is taken apart on the fold thread.
   void on_pods(const Value& list) {
-    for (const Value& pod : list["items"].items()) pods_.push_back(measured_pod(pod, plan().metrics));
-    if (pods_.size() > kMostPods) return fail("the target has more than 5000 pods there");
+    const Value& items = list["items"];
+    if (items.size() > static_cast<size_t>(kPageLimit)) {
+      silence("");
+      return fail("it sent more pods at once than it was asked for");
+    }
+    if (containers_in(list) > kMostPageContainers) return fail("the pods have too many containers");
+    if (pods_.size() + items.size() > kMostPods) return fail("the target has more than 5000 pods there");
+    for (const Value& pod : items.items()) pods_.push_back(measured_pod(pod, plan().metrics));
     const std::string next = list["metadata"]["continue"].str();
     if (!next.empty()) return read_pods(next);
     figures_.pods = static_cast<int64_t>(pods_.size());
@@ -124,11 +190,11 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
   }
 
   void read_metric(size_t index) {
-    if (index == plan().sources.size()) return all_->end_one();
+    if (index == plan().sources.size()) return end();
     const MetricSource& source = plan().sources[index];
     switch (source.place) {
       case MetricSource::MetricPlace::kNowhere:
-        return metric_failed(index, source.failure);
+        return metric_failed(index, 404, source.failure);
       case MetricSource::MetricPlace::kPodMetrics:
         return read_pod_metrics(index);
       case MetricSource::MetricPlace::kCustomPods:
@@ -137,28 +203,36 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
     }
   }
 
-  void metric_failed(size_t index, const std::string& failure) {
-    const bool of_pods = plan().sources[index].place != MetricSource::MetricPlace::kCustomObject;
-    // Its pods count as pods that nothing was measured of, as long as another cluster has metrics.
-    if (of_pods) figures_.metrics[index] = sums_of(pods_, index, source_of(plan().metrics[index]), {}, all_->now());
+  void metric_failed(size_t index, int status, const std::string& failure) {
+    if (plan().sources[index].place == MetricSource::MetricPlace::kCustomObject) {
+      figures_.metrics[index].unknown = status != 404;
+    } else {
+      // Its pods count as pods that nothing was measured of, as long as another cluster has metrics.
+      figures_.metrics[index] = sums_of(pods_, index, source_of(plan().metrics[index]), {}, all_->now());
+    }
     figures_.metrics[index].failure = printable(failure, kLongestFailure);
     read_metric(index + 1);
   }
 
-  static OnFailure failed_at(size_t index) {
-    return [index](ClusterReading& self, int, const std::string& failure) { self.metric_failed(index, failure); };
-  }
-
-  /// One answer serves all metrics of resources.
+  /// One answer, or failure, serves all metrics of resources.
   void read_pod_metrics(size_t index) {
     if (pod_metrics_) return on_pod_metrics(index);
+    if (!pod_metrics_failure_.empty()) return metric_failed(index, 0, pod_metrics_failure_);
+    if (silent(kPodMetricsApi)) return pod_metrics_failed(index, kNoAnswer);
+    const std::string path = std::string{"/apis/"} + kPodMetricsApi + "/v1beta1" + pods_path();
     get(
-        "/apis/metrics.k8s.io/v1beta1" + pods_path() + "?labelSelector=" + selector_, kMostPageBytes,
+        {kPodMetricsApi, path + "?labelSelector=" + selector_},
         [index](ClusterReading& self, const Value& list) {
+          if (self.too_large(list, kPodMetricsApi)) return self.pod_metrics_failed(index, kTooLarge);
           self.pod_metrics_ = list;
           self.on_pod_metrics(index);
         },
-        failed_at(index));
+        [index](ClusterReading& self, int, const std::string& failure) { self.pod_metrics_failed(index, failure); });
+  }
+
+  void pod_metrics_failed(size_t index, const std::string& failure) {
+    pod_metrics_failure_ = failure;
+    metric_failed(index, 0, failure);
   }
 
   void on_pod_metrics(size_t index) {
@@ -166,28 +240,40 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
     add_up(index, resource_usage(*pod_metrics_, source["name"].str(), source["container"].str()));
   }
 
+  /// Of one namespace: what is asked for there may be what takes so long.
+  std::string custom_api() const { return std::string{kCustomMetricsApi} + "/" + plan().target.key.ns.str(); }
+
   void read_custom(size_t index, const std::string& version) {
+    if (silent(custom_api())) return metric_failed(index, 0, kNoAnswer);
     const MetricSource& source = plan().sources[index];
-    std::string path = kCustomMetrics + version + source.path;
+    std::string path = std::string{"/apis/"} + kCustomMetricsApi + "/" + version + source.path;
     if (source.place == MetricSource::MetricPlace::kCustomPods) {
       path += (path.find('?') == std::string::npos ? "?labelSelector=" : "&labelSelector=") + selector_;
     }
     get(
-        path, kMostPageBytes, [index](ClusterReading& self, const Value& list) { self.on_custom(index, list); },
+        {custom_api(), path}, [index](ClusterReading& self, const Value& list) { self.on_custom(index, list); },
         [index, version](ClusterReading& self, int status, const std::string& failure) {
           if (status == 404 && version == "v1beta2") return self.read_custom(index, "v1beta1");
-          self.metric_failed(index, failure);
+          self.metric_failed(index, status, failure);
         });
   }
 
   void on_custom(size_t index, const Value& list) {
+    if (too_large(list, custom_api())) return metric_failed(index, 0, kTooLarge);
     const UsageByPod usage = custom_usage(list);
     if (plan().sources[index].place == MetricSource::MetricPlace::kCustomPods) return add_up(index, usage);
-    if (usage.empty()) return metric_failed(index, "the answer has no value");
+    if (usage.empty()) return metric_failed(index, 0, "the answer has no value");
     // It was asked for one object: names of others count for nothing.
     figures_.metrics[index].ready = 1;
     figures_.metrics[index].usage = usage.begin()->second.usage;
     read_metric(index + 1);
+  }
+
+  /// It was asked for metrics of the pods of one target.
+  bool too_large(const Value& list, const std::string& api) {
+    const bool is = list["items"].size() > kMostPods || containers_in(list) > kMostMeasuredContainers;
+    if (is) silence(api);
+    return is;
   }
 
   void add_up(size_t index, const UsageByPod& usage) {
@@ -195,35 +281,34 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
     read_metric(index + 1);
   }
 
+  static constexpr const char* kTooLarge = "the answer has too many items or containers";
+
   const std::shared_ptr<SharedMeasuring> all_;
   const size_t index_;
   ClusterFigures& figures_;
+  bool reading_ = false;  // it has its place among the reads
+  UtcMillis waits_since_, deadline_;
   std::string selector_;  // encoded
   std::vector<MeasuredPod> pods_;
   std::optional<Value> pod_metrics_;
+  std::string pod_metrics_failure_;
 };
 
 }  // namespace
 
-void measure(Members& members, MeasuringPlan plan, std::function<UtcMillis()> now,
+void measure(Members& members, MemberReads& reads, MeasuringPlan plan, std::function<UtcMillis()> now,
              std::function<void(ReplicasMeasured)> then) {
-  const UtcMillis deadline = now() + kReadingTimeout;
   auto all = std::make_shared<SharedMeasuring>(
-      SharedMeasuring{members, std::move(plan), std::move(now), std::move(then), deadline, {}, {}, {}, 0});
+      SharedMeasuring{members, reads, std::move(plan), std::move(now), std::move(then), {}, {}, 0});
   for (const std::string& cluster : all->plan.target.clusters) {
     all->clusters.push_back({.cluster = cluster, .metrics = {}, .failure = {}});
-    if (all->plan.silent.contains(cluster)) all->clusters.back().failure = "it has not answered lately";
   }
-  all->selectors.resize(all->clusters.size());
+  const size_t clusters = all->clusters.size();
+  all->selectors.resize(clusters);
   // What ends it is counted in advance: a cluster may end while others have not begun.
-  for (const ClusterFigures& each : all->clusters) all->open += each.failure.empty() ? 1 : 0;
-  if (all->open == 0) {
-    all->open = 1;
-    return all->end_one();
-  }
-  for (size_t i = 0; i < all->clusters.size(); ++i) {
-    if (all->clusters[i].failure.empty()) std::make_shared<ClusterReading>(all, i)->start();
-  }
+  all->open = std::max<size_t>(1, clusters);
+  if (clusters == 0) return all->end_one();
+  for (size_t i = 0; i < clusters; ++i) std::make_shared<ClusterReading>(all, i)->start();
 }
 
 }  // namespace shiplog::federated_hpa

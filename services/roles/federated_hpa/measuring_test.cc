@@ -1,9 +1,14 @@
 #include "services/roles/federated_hpa/measuring.h"
 
+#include <algorithm>
 #include <deque>
+#include <map>
+#include <optional>
 
 #include <gtest/gtest.h>
 
+#include "events/state/answers.h"
+#include "events/state/condition.h"
 #include "services/roles/federated_hpa/decide.h"
 #include "services/roles/federated_hpa/role.h"
 #include "tests/support/fake_task.h"
@@ -78,10 +83,11 @@ class Measuring : public testing::Test {
     plan.target.clusters = {"m1", "m2"};
     plan.metrics = json(metrics);
     plan.sources = metric_sources(history_.state(), "default", plan.metrics);
-    plan.silent = silent_;
+    plan.target.selector = selector_;
+    plan.most_replicas = most_replicas_;
     std::optional<ReplicasMeasured> result;
     measure(
-        members_, std::move(plan), [this] { return now_; },
+        members_, reads_, std::move(plan), [this] { return now_; },
         [&](ReplicasMeasured all) {
           EXPECT_FALSE(result);
           result = std::move(all);
@@ -91,13 +97,28 @@ class Measuring : public testing::Test {
     return result.value_or(ReplicasMeasured{});
   }
 
+  /// How many requests that begin so another measurement makes.
+  int64_t asked_again(const std::string& begin) {
+    members_.asked.clear();
+    measured(kMemory);
+    return std::ranges::count_if(members_.asked, [&](const std::string& each) { return each.starts_with(begin); });
+  }
+  /// The other member is healthy.
+  void answer_of_m1(const std::string& begin, const std::string& body) {
+    members_.answer = [begin, body](const std::string& cluster, const std::string& path) {
+      return cluster == "m1" && path.starts_with(begin) ? found(body) : healthy(cluster, path);
+    };
+  }
+
   static constexpr const char* kMemory =
       R"([{"type":"Resource","resource":{"name":"memory","target":{"type":"Utilization","averageUtilization":50}}}])";
   static constexpr int64_t kMi100 = int64_t{100} * 1024 * 1024 * 1000;
   History history_;
   ScriptedMembers members_;
   UtcMillis now_ = given::kNoon;
-  std::set<std::string> silent_;
+  MemberReads reads_;
+  std::map<std::string, int64_t> most_replicas_;
+  std::string selector_;  // of the template
 };
 
 TEST_F(Measuring, ReadsScalePodsAndMetricsOfEachCluster) {
@@ -123,11 +144,153 @@ TEST_F(Measuring, AMemberThatFailsIsLeftOutAndTheOthersCount_5_8_2) {
   EXPECT_LE(all.clusters[0].failure.size(), 210U);
   EXPECT_FALSE(all.clusters[0].failure.empty());
   EXPECT_EQ(all.clusters[1].replicas, 1);
-  EXPECT_EQ(all.timed_out, std::vector<std::string>{"m1"});
-  members_.asked.clear();
-  silent_ = {"m1", "m2"};
-  EXPECT_FALSE(measured(kMemory).clusters[1].failure.empty());
-  EXPECT_TRUE(members_.asked.empty()) << "what has not answered is not asked again so soon";
+  EXPECT_EQ(asked_again("m1 "), 0) << "what has not answered is not asked again so soon";
+  now_ = now_ + MemberReads::kSilentFor;
+  EXPECT_EQ(asked_again("m1 "), 1);
+}
+
+TEST_F(Measuring, ARequestThatWasNeverSentSilencesNoMember) {
+  members_.answer = [](const std::string&, const std::string&) -> Result<MemberResponse> {
+    return Error{ErrorCode::kTimeout, "https://m1: no answer within 5000 ms (was waiting for a free connection)"};
+  };
+  EXPECT_FALSE(measured(kMemory).clusters[0].failure.empty());
+  EXPECT_EQ(asked_again("m1 "), 1);
+}
+
+TEST_F(Measuring, WhoWaitsForASilentMemberDoesNotAskIt) {
+  for (size_t i = 0; i < MemberReads::kMostOfMember; ++i) reads_.enter("m1", [] {});
+  std::optional<ReplicasMeasured> result;
+  MeasuringPlan plan;
+  plan.target.clusters = {"m1"};
+  measure(
+      members_, reads_, std::move(plan), [this] { return now_; },
+      [&](ReplicasMeasured all) { result = std::move(all); });
+  EXPECT_FALSE(result);
+  reads_.silence("m1", now_);
+  reads_.leave("m1");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->clusters[0].failure, "it has not answered lately");
+  EXPECT_TRUE(members_.asked.empty());
+}
+
+TEST_F(Measuring, MoreThanWasAskedForIsNotTakenApart) {
+  std::string page = R"({"items":[{})";
+  for (int i = 0; i < 100; ++i) page += ",{}";
+  page += "]}";
+  answer_of_m1("/api/v1/", page);
+  EXPECT_EQ(measured(kMemory).clusters[0].failure, "it sent more pods at once than it was asked for");
+  EXPECT_EQ(asked_again("m1 "), 0) << "no API server does that";
+}
+
+TEST_F(Measuring, PodsHaveAFewContainers) {
+  std::string pod = R"({"items":[{"spec":{"containers":[{})";
+  for (size_t i = 0; i < kMostPageContainers; ++i) pod += ",{}";
+  pod += "]}}]}";
+  answer_of_m1("/api/v1/", pod);
+  EXPECT_EQ(measured(kMemory).clusters[0].failure, "the pods have too many containers");
+}
+
+TEST_F(Measuring, MetricsOfMorePodsThanThereAreCountAsNone) {
+  std::string usage = R"({"items":[{"window":"1s"})";
+  for (size_t i = 0; i < kMostPods; ++i) usage += R"(,{"window":"1s"})";
+  usage += "]}";
+  answer_of_m1("/apis/metrics.k8s.io", usage);
+  const ClusterFigures cluster = measured(kMemory).clusters[0];
+  EXPECT_EQ(cluster.failure, "");
+  EXPECT_FALSE(cluster.metrics[0].failure.empty());
+  EXPECT_EQ(cluster.metrics[0].missing, 1);
+  EXPECT_EQ(asked_again("m1 /apis/metrics.k8s.io"), 0);
+}
+
+TEST_F(Measuring, AMetricsApiThatHangsIsAskedOnceAndThePodsCountAsUnknown) {
+  members_.answer = [](const std::string& cluster, const std::string& path) -> Result<MemberResponse> {
+    if (path.starts_with("/apis/metrics.k8s.io")) return Error{ErrorCode::kTimeout, "no answer"};
+    return healthy(cluster, path);
+  };
+  const std::string metric = R"({"type":"Resource","resource":{"name":"memory","target":{"averageUtilization":50}}})";
+  const std::string three = "[" + metric + "," + metric + "," + metric + "]";
+  const ReplicasMeasured all = measured(three);
+  EXPECT_EQ(std::ranges::count_if(members_.asked, [](const std::string& each) { return each.starts_with("m1 "); }), 3);
+  EXPECT_EQ(all.clusters[0].failure, "");
+  ASSERT_EQ(all.clusters[0].metrics.size(), 3U);
+  for (const MetricSums& sums : all.clusters[0].metrics) EXPECT_EQ(sums.missing, 1);
+  EXPECT_EQ(asked_again("m1 /apis/metrics.k8s.io"), 0);
+  EXPECT_EQ(asked_again("m1 /api/v1/"), 1) << "the rest of the member answers";
+}
+
+TEST_F(Measuring, CustomMetricsThatHangSilenceThemForTheirNamespaceAlone) {
+  members_.answer = [](const std::string& cluster, const std::string& path) -> Result<MemberResponse> {
+    if (path.starts_with("/apis/custom.metrics")) return Error{ErrorCode::kTimeout, "no answer"};
+    return healthy(cluster, path);
+  };
+  const char* queue = R"([{"type":"Pods","pods":{"metric":{"name":"queue"},"target":{"averageValue":"1"}}},
+                          {"type":"Pods","pods":{"metric":{"name":"hits"},"target":{"averageValue":"1"}}}])";
+  EXPECT_EQ(measured(queue).clusters[0].metrics[1].missing, 1);
+  EXPECT_EQ(std::ranges::count_if(members_.asked, [](const std::string& each) { return each.starts_with("m1 "); }), 3);
+  EXPECT_TRUE(reads_.silent("m1/custom.metrics.k8s.io/default", now_));
+  EXPECT_FALSE(reads_.silent("m1", now_));
+}
+
+TEST_F(Measuring, MetricsThatComeTooLateLeaveThePods) {
+  members_.answer = [this](const std::string& cluster, const std::string& path) {
+    if (path.starts_with("/api/v1/")) now_ = now_ + kReadingTimeout;
+    return healthy(cluster, path);
+  };
+  const ClusterFigures cluster = measured(kMemory).clusters[0];
+  EXPECT_EQ(cluster.failure, "");
+  EXPECT_EQ(cluster.pods, 1);
+  ASSERT_EQ(cluster.metrics.size(), 1U);
+  EXPECT_EQ(cluster.metrics[0].failure, "it took longer than 10 seconds to read it");
+  EXPECT_EQ(cluster.metrics[0].missing, 1);
+}
+
+TEST_F(Measuring, AClusterWithoutASelectorIsLeftOutWithItsReplicas) {
+  answer_of_m1("/apis/apps/v1", R"({"spec":{"replicas":10},"status":{"replicas":10}})");
+  const ReplicasMeasured all = measured(kMemory);
+  EXPECT_EQ(all.clusters[0], (ClusterFigures{.cluster = "m1", .metrics = {}, .failure = "its scale has no selector"}));
+  EXPECT_EQ(all.clusters[1].replicas, 1);
+  EXPECT_EQ(all.selector, "app=web");
+}
+
+TEST_F(Measuring, AClusterWithoutPodsIsLeftOutWithItsReplicas) {
+  answer_of_m1("/api/v1/", R"({"items":[]})");
+  EXPECT_EQ(measured(kMemory).clusters[0].failure, "it has replicas, but none of their pods");
+  members_.answer = [](const std::string& cluster, const std::string& path) {
+    return path.starts_with("/api/v1/") ? found(R"({"items":[]})") : healthy(cluster, path);
+  };
+  EXPECT_EQ(measured(kMemory).clusters[0].failure, "") << "there are none at all";
+}
+
+TEST_F(Measuring, AClusterWithMoreReplicasThanItWasGivenIsLeftOut) {
+  most_replicas_ = {{"m1", 20}, {"m2", 20}};
+  answer_of_m1("/apis/apps/v1", R"({"spec":{"replicas":2147483647},"status":{"replicas":1,"selector":"app=web"}})");
+  const ReplicasMeasured all = measured(kMemory);
+  EXPECT_EQ(all.clusters[0].failure, "it reports 2147483647 replicas, and was to have at most 20");
+  EXPECT_EQ(all.clusters[1].failure, "");
+}
+
+TEST_F(Measuring, TheSelectorIsTheTemplatesIfItHasOne) {
+  answer_of_m1("/apis/apps/v1", R"({"spec":{"replicas":1},"status":{"replicas":1,"selector":"app=a\u001b[2J"}})");
+  EXPECT_EQ(measured(kMemory).selector, "app=a?[2J");
+  selector_ = "app=web";
+  EXPECT_EQ(measured(kMemory).selector, "app=web");
+  members_.answer = [](const std::string&, const std::string&) { return found(R"({"spec":{"replicas":1}})"); };
+  EXPECT_EQ(measured(kMemory).selector, "") << "no cluster has one";
+}
+
+TEST_F(Measuring, AnObjectThatIsNotThereIsKnownNotToBeThere) {
+  const char* object =
+      R"([{"type":"Object","object":{"describedObject":{"apiVersion":"v1","kind":"Service","name":"web"},
+                            "metric":{"name":"hits"},"target":{"type":"Value","value":"1"}}}])";
+  EXPECT_FALSE(measured(object).clusters[0].metrics[0].unknown) << "404";
+  members_.answer = [](const std::string& cluster, const std::string& path) {
+    return path.starts_with("/apis/custom.metrics") ? refused(503, "starts") : healthy(cluster, path);
+  };
+  EXPECT_TRUE(measured(object).clusters[0].metrics[0].unknown);
+  members_.answer = [](const std::string& cluster, const std::string& path) {
+    return path.starts_with("/apis/custom.metrics") ? found(R"({"items":[]})") : healthy(cluster, path);
+  };
+  EXPECT_TRUE(measured(object).clusters[0].metrics[0].unknown);
 }
 
 TEST_F(Measuring, EndlessPagesEnd) {
@@ -186,20 +349,33 @@ TEST_F(Measuring, CustomMetricsOfEitherVersion) {
 class FederatedHpaRoleTest : public Measuring {
  protected:
   FederatedHpaRoleTest() {
-    history_.object({type::kCluster, "", "m1"}, R"({"status":{"conditions":[{"type":"Ready","status":"True"}]}})");
-    history_.object(kWeb, R"({"metadata":{"labels":{"propagationpolicy.karmada.io/permanent-id":"p"}},
-        "spec":{"replicas":1}})");
-    Value binding = json(R"({"spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
-        "clusters":[{"name":"m1","replicas":1}]}})");
-    binding.edit("spec").edit("resource").set("uid", history_.state().value_of(kWeb)["metadata"]["uid"]);
-    const ObjectKey key{type::kResourceBinding, "default", "web-deployment"};
-    history_.put(key, History::named(key, binding));
+    put_deployment("web", "m1");
     put_autoscaler(kKey);
   }
-  void put_autoscaler(const ObjectKey& key) {
-    history_.object(key, R"({"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
-        "minReplicas":1,"maxReplicas":9,"metrics":)" +
-                             std::string{kMemory} + "}}");
+  void put_autoscaler(const ObjectKey& key,
+                      const std::string& rest = R"("maxReplicas":9,"metrics":)" + std::string{kMemory}) {
+    history_.object(key, R"({"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":")" +
+                             key.name.str() + R"("},"minReplicas":1,)" + rest + "}}");
+  }
+  void put_deployment(const std::string& name, const std::string& cluster) {
+    history_.object({type::kCluster, "", cluster}, R"({"status":{"conditions":[{"type":"Ready","status":"True"}]}})");
+    const ObjectKey deployment{"deployments.apps", "default", name};
+    history_.object(deployment, R"({"metadata":{"labels":{"propagationpolicy.karmada.io/permanent-id":"p"}},
+        "spec":{"replicas":1}})");
+    Value binding = json(R"({"spec":{"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":")" + name +
+                         R"("},"clusters":[{"name":")" + cluster + R"(","replicas":1}]}})");
+    binding.edit("spec").edit("resource").set("uid", history_.state().value_of(deployment)["metadata"]["uid"]);
+    const ObjectKey key{type::kResourceBinding, "default", name + "-deployment"};
+    history_.put(key, History::named(key, binding));
+  }
+  /// The pods use so much of the 100 MiB that they request.
+  void uses(const std::string& memory) {
+    members_.answer = [memory](const std::string& cluster, const std::string& path) {
+      if (!path.starts_with("/apis/metrics.k8s.io")) return healthy(cluster, path);
+      std::string usage = kUsage;
+      usage.replace(usage.find("100Mi"), 5, memory);
+      return found(usage);
+    };
   }
   std::shared_ptr<FakeTask> step(const ObjectKey& key) {
     auto task = std::make_shared<FakeTask>(history_, key);
@@ -224,12 +400,7 @@ TEST_F(FederatedHpaRoleTest, RecordsWhatItMeasuredThenDecides_5_8_1) {
 }
 
 TEST_F(FederatedHpaRoleTest, WhatStaysIsNotWrittenAgain) {
-  members_.answer = [](const std::string& cluster, const std::string& path) {
-    if (!path.starts_with("/apis/metrics.k8s.io")) return healthy(cluster, path);
-    std::string half = kUsage;
-    half.replace(half.find("100Mi"), 5, "50Mi");
-    return found(half);
-  };
+  uses("50Mi");
   EXPECT_EQ(step(kKey)->folded.size(), 2U) << "its status";
   EXPECT_EQ(step(kKey)->folded.size(), 0U);
   EXPECT_EQ(replicas(), 1);
@@ -238,12 +409,7 @@ TEST_F(FederatedHpaRoleTest, WhatStaysIsNotWrittenAgain) {
 TEST_F(FederatedHpaRoleTest, WhatWasRecommendedIsNotUndoneAtOnce_5_8_6) {
   step(kKey);
   history_.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 1); });
-  members_.answer = [](const std::string& cluster, const std::string& path) {
-    if (!path.starts_with("/apis/metrics.k8s.io")) return healthy(cluster, path);
-    std::string half = kUsage;
-    half.replace(half.find("100Mi"), 5, "50Mi");
-    return found(half);
-  };
+  uses("50Mi");
   step(kKey);
   EXPECT_EQ(replicas(), 2) << "two were recommended within the last five minutes";
 }
@@ -263,6 +429,7 @@ TEST_F(FederatedHpaRoleTest, TwoOfTheSamePodsScaleNothing_5_8_2) {
     return path.starts_with("/apis/metrics.k8s.io") ? refused(503, "starts") : healthy(cluster, path);
   };
   put_autoscaler(other);
+  history_.edit(other, [](Value& object) { object.edit("spec").edit("scaleTargetRef").set("name", "web"); });
   step(kKey);
   step(other);
   members_.answer = healthy;
@@ -272,6 +439,62 @@ TEST_F(FederatedHpaRoleTest, TwoOfTheSamePodsScaleNothing_5_8_2) {
   history_.remove(other);
   step(kKey);
   EXPECT_EQ(replicas(), 2);
+}
+
+TEST_F(FederatedHpaRoleTest, ASelectorThatAnotherClusterUsesDoesNotCount_5_8_2) {
+  const ObjectKey other{kFederatedHpa, "default", "other"};
+  put_deployment("other", "m2");
+  put_autoscaler(other);
+  step(other);
+  step(kKey);
+  EXPECT_EQ(replicas(), 2) << "a member may name any selector";
+}
+
+TEST_F(FederatedHpaRoleTest, OnesThatWereWokenTogetherDoNotReadTogether) {
+  std::vector<ObjectKey> wake;
+  role_->on_start(history_.state(), wake);
+  EXPECT_EQ(wake, std::vector<ObjectKey>{kKey});
+  const auto task = step(kKey);
+  EXPECT_TRUE(members_.asked.empty());
+  EXPECT_GT(task->look_again, Millis{0});
+  EXPECT_LE(task->look_again, kSyncEvery);
+  step(kKey);
+  EXPECT_EQ(replicas(), 2);
+}
+
+TEST_F(FederatedHpaRoleTest, WithTooManyMetricsNothingIsRead) {
+  std::string metrics;
+  for (size_t i = 0; i <= kMostMetrics; ++i) {
+    metrics += std::string{i == 0 ? "" : ","} + R"({"type":"Resource","resource":{"name":"memory",
+        "target":{"type":"Utilization","averageUtilization":50}}})";
+  }
+  put_autoscaler(kKey, R"("maxReplicas":9,"metrics":[)" + metrics + "]");
+  step(kKey);
+  EXPECT_TRUE(members_.asked.empty());
+  EXPECT_EQ(condition_of(history_.state().value_of(kKey), "ScalingActive")["reason"].as_string(),
+            "InvalidMetricSourceType");
+}
+
+TEST_F(FederatedHpaRoleTest, WhatTheBoundsRemovedCountsForThePolicies_5_8_6) {
+  history_.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 6); });
+  put_autoscaler(kKey, R"("maxReplicas":4,"behavior":{"scaleDown":{"stabilizationWindowSeconds":0,"selectPolicy":"Max",
+      "policies":[{"type":"Pods","value":1,"periodSeconds":600}]}},"metrics":)" +
+                           std::string{kMemory});
+  step(kKey);
+  ASSERT_EQ(replicas(), 4);
+  EXPECT_TRUE(members_.asked.empty());
+  uses("10Mi");
+  step(kKey);
+  EXPECT_EQ(replicas(), 4) << "two were removed, and one is allowed in ten minutes";
+}
+
+TEST_F(FederatedHpaRoleTest, ARecordHasOnlyTheRecommendationsThatCanStillCount) {
+  for (int i = 0; i < 8; ++i) {
+    step(kKey);
+    history_.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 1); });
+  }
+  const Value& recorded = history_.state().value_of(answers_key(kKey, kMeasureReplicas))["answers"][kNoQualifier];
+  EXPECT_EQ(recorded["answer"]["recommended"].size(), 1U);
 }
 
 TEST_F(FederatedHpaRoleTest, ItsOwnStatusWakesNothing) {
