@@ -141,7 +141,7 @@ TEST_F(SearchAcrossMembers, ListsHavePagesAndWatchesGoOnFromThem_6_5) {
   const auto resumed =
       api.watch(kProxy + kMaps + "?watch=true&resourceVersion=" + event["object"]["metadata"]["resourceVersion"].str());
   ASSERT_TRUE(resumed->wait_for(1));
-  EXPECT_EQ(resumed->events()[0]["type"], Value{"DELETED"}) << "it goes on behind the event (6.5.8)";
+  EXPECT_EQ(resumed->events()[0]["type"], Value{"DELETED"}) << "the watch resumes after the event (6.5.8)";
 
   // Another selection: watches end, and the clusters that are not selected have no objects any more (6.5.10).
   fleet_.kubectl_ok({"apply", "-f", "-"}, registry("m1"));
@@ -190,6 +190,16 @@ rules:
   EXPECT_NE(secrets.message().find("Secrets of members"), std::string::npos) << secrets;
   EXPECT_EQ(fleet_.api().call("GET", kGroup + "search/cache/api/v1/secrets", "", {{"Impersonate-User", "ann"}}).status,
             403);
+  // A right to one name is none to the others, which a search would show: it ignores selectors of fields (6.2.4).
+  for (const char* name : {"tls", "other"}) {
+    fleet_.kubectl_ok({"create", "secret", "generic", name, "--from-literal=a=1"}, {}, "m1");
+  }
+  fleet_.kubectl_ok({"create", "role", "one", "--verb=get,list", "--resource=secrets", "--resource-name=tls"});
+  fleet_.kubectl_ok({"create", "rolebinding", "one", "--role=one", "--user=ann"});
+  const std::string one = "/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Dtls";
+  EXPECT_TRUE(eventually([&] { return names_in(as("ann", "GET", one)) == std::set<std::string>{"tls"}; }));
+  const Answer found = fleet_.api().call("GET", kGroup + "search/cache" + one, "", {{"Impersonate-User", "ann"}});
+  EXPECT_EQ(found.status, 403) << found;
   fleet_.kubectl_ok({"create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann", "-n", "default"});
   EXPECT_EQ(as("ann", "GET", "/api/v1/namespaces/default/secrets").status, 200);
   EXPECT_EQ(as("ann", "GET", "/api/v1/secrets").status, 403) << "a right in one namespace is none elsewhere";

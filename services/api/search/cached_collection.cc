@@ -6,29 +6,55 @@
 #include "services/api/search/multi_version.h"
 
 namespace shiplog::api {
-namespace {
+std::string CachedCollection::position_text(const CachedObject& object) {
+  return std::string{object.ns()} + "/" + std::string{object.name()};
+}
 
-/// "NAMESPACE/NAME" taken apart.
-CachedObject::Position position_of(std::string_view text) {
+CachedObject::Position CachedCollection::position_of(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return {{}, text};
   return {text.substr(0, slash), text.substr(slash + 1)};
 }
 
-}  // namespace
-
-std::string CachedCollection::position_text(const CachedObject& object) {
-  return std::string{object.ns()} + "/" + std::string{object.name()};
-}
-
 void CachedCollection::record(CachedChange change) {
   changes_.push_back(std::move(change));
   for (; changes_.size() > kMostChanges; ++first_) {
-    // One of several of the same version: what came after that version is not known as a whole any more.
-    floor_whole_ = changes_.front().version != floor_;
+    // One of several of a list: what came after the version before the list is not known as a whole any more.
+    floor_whole_ = !changes_.front().within_list;
     floor_ = changes_.front().version;
     changes_.pop_front();
   }
+}
+
+/// Under the lock: nothing is known of what was before.
+void CachedCollection::begin_at(const std::string& version) {
+  // Beyond every mark that was given out.
+  first_ += changes_.size() + 1;
+  changes_.clear();
+  floor_ = version;
+  floor_whole_ = true;
+}
+
+/// Under the lock: objects_ is the new list, version_ still that of before.
+void CachedCollection::record_differences(const CachedObjects& before, const std::string& version) {
+  const auto next_mark = first_ + changes_.size();
+  const auto changed = [&](CachedChange::What what, CachedObject::Ptr object, CachedObject::Ptr old) {
+    record({what, std::move(object), std::move(old), version_, true});
+  };
+  for (const auto& old : before) {
+    if (!objects_.contains(old->position())) changed(CachedChange::What::kDeleted, old, old);
+  }
+  for (const auto& object : objects_) {
+    const auto old = before.find(object->position());
+    if (old == before.end()) {
+      changed(CachedChange::What::kAdded, object, nullptr);
+    } else if ((*old)->version() != object->version()) {
+      changed(CachedChange::What::kModified, object, *old);
+    }
+  }
+  if (first_ + changes_.size() == next_mark) return;
+  changes_.back().version = version;
+  changes_.back().within_list = false;
 }
 
 void CachedCollection::replace(CachedObjects listed, std::string version) {
@@ -37,29 +63,8 @@ void CachedCollection::replace(CachedObjects listed, std::string version) {
     const std::lock_guard lock{mutex_};
     before.swap(objects_);
     objects_ = std::move(listed);
-    if (!std::exchange(listed_, true)) {
-      first_ += changes_.size();
-      changes_.clear();
-      floor_ = version;
-      floor_whole_ = true;
-    } else {
-      const auto changed = [&](CachedChange::What what, CachedObject::Ptr object, CachedObject::Ptr old) {
-        record({what, std::move(object), std::move(old), version_});
-      };
-      const auto next_mark = first_ + changes_.size();
-      for (const auto& old : before) {
-        if (!objects_.contains(old->position())) changed(CachedChange::What::kDeleted, old, old);
-      }
-      for (const auto& object : objects_) {
-        const auto old = before.find(object->position());
-        if (old == before.end()) {
-          changed(CachedChange::What::kAdded, object, nullptr);
-        } else if ((*old)->version() != object->version()) {
-          changed(CachedChange::What::kModified, object, *old);
-        }
-      }
-      if (first_ + changes_.size() > next_mark) changes_.back().version = version;
-    }
+    const bool follows = std::exchange(listed_, true) && compare_resource_versions(version, version_).value_or(0) >= 0;
+    follows ? record_differences(before, version) : begin_at(version);
     version_ = std::move(version);
   }
   if (changed_) changed_();
@@ -138,12 +143,25 @@ CachedObject::Ptr CachedCollection::find(std::string_view ns, std::string_view n
   return found == objects_.end() ? nullptr : *found;
 }
 
+size_t CachedCollection::bytes() const {
+  const std::lock_guard lock{mutex_};
+  size_t bytes = 0;
+  for (const auto& object : objects_) bytes += object->bytes();
+  return bytes;
+}
+
 std::vector<CachedObject::Ptr> CachedCollection::objects(const std::string& ns, const std::string& after,
                                                          size_t most) const {
+  const std::lock_guard lock{mutex_};
+  return objects_after(ns, after, most);
+}
+
+/// Under the lock.
+std::vector<CachedObject::Ptr> CachedCollection::objects_after(const std::string& ns, const std::string& after,
+                                                               size_t most) const {
   std::vector<CachedObject::Ptr> found;
   const CachedObject::Position begin{ns, {}};
   const CachedObject::Position behind = position_of(after);
-  const std::lock_guard lock{mutex_};
   auto at = after.empty() || behind < begin ? objects_.lower_bound(begin) : objects_.upper_bound(behind);
   for (; at != objects_.end() && found.size() < most; ++at) {
     if (!ns.empty() && (*at)->ns() != ns) break;
@@ -152,15 +170,10 @@ std::vector<CachedObject::Ptr> CachedCollection::objects(const std::string& ns, 
   return found;
 }
 
-CachedCollection::CachedMoment CachedCollection::now(const std::string& ns) const {
-  CachedMoment moment;
+CachedCollection::CachedMoment CachedCollection::now(const std::string& ns, const std::string& after,
+                                                     size_t most) const {
   const std::lock_guard lock{mutex_};
-  moment.mark = first_ + changes_.size();
-  moment.version = version_;
-  for (const auto& object : objects_) {
-    if (ns.empty() || object->ns() == ns) moment.objects.push_back(object);
-  }
-  return moment;
+  return {first_ + changes_.size(), version_, objects_after(ns, after, most)};
 }
 
 std::optional<CachedCollection::Mark> CachedCollection::mark_of(std::string_view version) const {
@@ -171,11 +184,12 @@ std::optional<CachedCollection::Mark> CachedCollection::mark_of(std::string_view
   if (after_floor && *after_floor < 0) return std::nullopt;
   for (size_t index = 0; index < changes_.size(); ++index) {
     const auto order = compare_resource_versions(changes_[index].version, version);
-    if (order && *order == 0) return first_ + index + 1;  // the first one: others of this version are repeated
-    if (!after_floor || !order || *order < 0) continue;
-    // Those of one list before it, which share the version of before, may be about what is newer.
+    // The first one: others of this version are repeated.
+    if (order && *order == 0 && !changes_[index].within_list) return first_ + index + 1;
+    if (!order || *order < 0 || (*order > 0 && !after_floor)) continue;
+    // Those of one list before it may be about what is newer: they share the version of before the list.
     size_t first = index;
-    while (first > 0 && changes_[first - 1].version == (first > 1 ? changes_[first - 2].version : floor_)) --first;
+    while (first > 0 && changes_[first - 1].within_list) --first;
     return first > 0 || floor_whole_ ? std::optional{first_ + first} : std::nullopt;
   }
   if (version != version_ && !after_floor) return std::nullopt;

@@ -23,6 +23,7 @@ struct CachedChange {
   /// The collection's after it. While the result of a new list is taken in, it stays that of before: a watch that ends
   /// in between repeats all of it.
   std::string version;
+  bool within_list = false;  ///< of a list, of which more changes follow: `version` is that of before the list
 };
 
 /// The objects of one scope, and its newest changes. Threads: any; changes from one at a time.
@@ -35,7 +36,8 @@ class CachedCollection {
       : scope_{std::move(scope)}, changed_{std::move(changed)} {}
   const CachedScope& scope() const { return scope_; }
 
-  /// Takes in a whole list; what is different from before becomes changes.
+  /// Takes in a whole list; what is different from before becomes changes. A version below the one before is of a
+  /// server that counts anew: watches end.
   void replace(CachedObjects listed, std::string version);
   /// An object was added or changed.
   void put(CachedObject::Ptr object);
@@ -51,6 +53,8 @@ class CachedCollection {
   /// Of what is in it now; empty: it is not listed.
   std::string version() const;
   size_t size() const;
+  /// What its objects take of the budget.
+  size_t bytes() const;
   CachedObject::Ptr find(std::string_view ns, std::string_view name) const;
   /// Up to `most` objects behind `after` ("NAMESPACE/NAME", empty: from the beginning), of one namespace or of all.
   std::vector<CachedObject::Ptr> objects(const std::string& ns, const std::string& after, size_t most) const;
@@ -60,9 +64,9 @@ class CachedCollection {
   struct CachedMoment {
     Mark mark = 0;
     std::string version;
-    std::vector<CachedObject::Ptr> objects;  ///< all there are then, of `ns` or of all
+    std::vector<CachedObject::Ptr> objects;  ///< as objects() has them then
   };
-  CachedMoment now(const std::string& ns) const;
+  CachedMoment now(const std::string& ns, const std::string& after, size_t most) const;
   /// The moment with this version; the present one for a version that is newer. nullopt: its changes are not known any
   /// more.
   std::optional<Mark> mark_of(std::string_view version) const;
@@ -71,9 +75,14 @@ class CachedCollection {
 
   /// "NAMESPACE/NAME".
   static std::string position_text(const CachedObject& object);
+  /// The position that such a text names.
+  static CachedObject::Position position_of(std::string_view text);
 
  private:
   void record(CachedChange change);
+  void begin_at(const std::string& version);
+  void record_differences(const CachedObjects& before, const std::string& version);
+  std::vector<CachedObject::Ptr> objects_after(const std::string& ns, const std::string& after, size_t most) const;
 
   const CachedScope scope_;
   const std::function<void()> changed_;

@@ -143,9 +143,58 @@ TEST_F(CachedCollectionTest, ChangesThatAreForgottenInTheMiddleOfAListAreNotServ
   EXPECT_EQ(changes_from("20"), Words{});
 }
 
+TEST_F(CachedCollectionTest, ABookmarkBeforeAListHidesNoneOfItsChanges) {
+  collection_.replace(pods({{"a", "3"}, {"b", "4"}, {"same", "5"}}), "10");
+  collection_.advance("20");
+  collection_.replace(pods({{"b", "25"}, {"same", "5"}}), "30");
+  const Words block{"DELETED a 20", "MODIFIED b 30"};
+  EXPECT_EQ(changes_from("10"), block);
+  EXPECT_EQ(changes_from("20"), block);
+  EXPECT_EQ(changes_from("25"), block);
+  EXPECT_EQ(changes_from("30"), Words{});
+}
+
+TEST_F(CachedCollectionTest, AListAfterABookmarkIsNotServedInPart) {
+  collection_.replace({}, "10");
+  collection_.advance("20");
+  CachedObjects many;
+  for (size_t i = 0; i < CachedCollection::kMostChanges + 5; ++i) many.insert(pod("p" + std::to_string(i), "21"));
+  collection_.replace(std::move(many), "30");
+  for (const char* version : {"10", "20", "25"}) EXPECT_EQ(changes_from(version), Words{"too old"}) << version;
+  EXPECT_EQ(changes_from("30"), Words{});
+}
+
+TEST_F(CachedCollectionTest, AServerThatCountsAnewEndsWatches) {
+  collection_.replace(pods({{"a", "3"}}), "1000");
+  const auto mark = collection_.now("", "", 0).mark;
+  collection_.replace(pods({{"b", "4"}}), "10");
+  EXPECT_EQ(changes_of(mark), Words{"too old"});
+  EXPECT_EQ(changes_from("10"), Words{}) << "the list that follows can be watched";
+  collection_.put(pod("c", "11"));
+  EXPECT_EQ(changes_from("10"), Words{"ADDED c 11"});
+}
+
+TEST_F(CachedCollectionTest, TextThatIsSmallOnlyBecauseItIsCompressedIsCounted) {
+  const std::string text(400'000, 'x');
+  const auto object =
+      make(kPods, R"({"metadata":{"namespace":"default","name":"web","resourceVersion":"7"},"a":")" + text + R"("})");
+  ASSERT_TRUE(object);
+  EXPECT_GE(budget_->used(), text.size() / CachedObject::kMostCompression);
+}
+
+TEST_F(CachedCollectionTest, ListsLeaveRoomForChanges) {
+  const auto total = std::make_shared<CacheBudget>(1'000);
+  CacheBudget budget{2'000, total};
+  EXPECT_TRUE(budget.take(900, CacheBudget::Use::kList));
+  EXPECT_FALSE(budget.take(1, CacheBudget::Use::kList));
+  EXPECT_TRUE(budget.take(100));
+  EXPECT_FALSE(budget.take(1));
+  EXPECT_EQ(budget.used(), 1'000U);
+}
+
 TEST_F(CachedCollectionTest, OldChangesAreForgotten) {
   collection_.replace({}, "1");
-  const auto mark = collection_.now("").mark;
+  const auto mark = collection_.now("", "", 0).mark;
   for (size_t i = 0; i <= CachedCollection::kMostChanges; ++i) collection_.put(pod("a", std::to_string(2 + i)));
   EXPECT_EQ(changes_from("1"), Words{"too old"});
   EXPECT_EQ(changes_of(mark), Words{"too old"});
@@ -154,7 +203,7 @@ TEST_F(CachedCollectionTest, OldChangesAreForgotten) {
 
 TEST_F(CachedCollectionTest, WatchesEndWhenItIsDropped) {
   collection_.replace(pods({{"a", "3"}}), "10");
-  const auto mark = collection_.now("").mark;
+  const auto mark = collection_.now("", "", 0).mark;
   collection_.drop();
   EXPECT_FALSE(collection_.listed());
   EXPECT_EQ(collection_.size(), 0U);

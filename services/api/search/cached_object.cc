@@ -7,7 +7,6 @@ namespace {
 
 constexpr size_t kLongestName = 253;
 constexpr size_t kLongestNamespace = 63;
-constexpr size_t kLongestVersion = 128;
 
 Error not_of(const CachedScope& scope, const std::string& why) {
   return {ErrorCode::kInvalid, "cluster " + scope.cluster + " has sent an object of " + scope.plural + " that " + why};
@@ -39,7 +38,7 @@ Result<void> check(const CachedScope& scope, const Value& metadata) {
 }  // namespace
 
 Result<CachedObject::Ptr> CachedObject::make(const CachedScope& scope, Value object, Compressor& compressor,
-                                             const std::shared_ptr<CacheBudget>& budget) {
+                                             const std::shared_ptr<CacheBudget>& budget, CacheBudget::Use use) {
   SHIPLOG_TRY(check(scope, object["metadata"]));
   // Items of lists of built-in kinds have neither.
   object.set("apiVersion", scope.api_version());
@@ -64,7 +63,7 @@ Result<CachedObject::Ptr> CachedObject::make(const CachedScope& scope, Value obj
   made->name_ = static_cast<uint16_t>(name.size());
   made->version_ = static_cast<uint8_t>(version.size());
   made->compressed_ = packed.has_value();
-  if (!budget->take(made->bytes())) return Error{ErrorCode::kTooLarge, kSearchCacheFull};
+  if (!budget->take(made->bytes(), use)) return Error{ErrorCode::kTooLarge, kSearchCacheFull};
   made->budget_ = budget;
   return Ptr{std::move(made)};
 }

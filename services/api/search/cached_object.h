@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,9 @@ namespace shiplog::api {
 /// The message of the error where there is no room.
 inline constexpr const char* kSearchCacheFull = "the search cache is full";
 
+/// A resourceVersion of a member that has more bytes is refused.
+inline constexpr size_t kLongestVersion = 128;
+
 inline constexpr const char* kCachedFromCluster = "resource.karmada.io/cached-from-cluster";
 
 /// An object of a member, as compressed JSON in one block of memory: with the annotation kCachedFromCluster and without
@@ -32,7 +36,7 @@ class CachedObject {
   /// version, is in another namespace, or these are longer than Kubernetes allows; kTooLarge, there is no room in the
   /// budget.
   static Result<Ptr> make(const CachedScope& scope, Value object, Compressor& compressor,
-                          const std::shared_ptr<CacheBudget>& budget);
+                          const std::shared_ptr<CacheBudget>& budget, CacheBudget::Use use = CacheBudget::Use::kChange);
   ~CachedObject();
   CachedObject(const CachedObject&) = delete;
   CachedObject& operator=(const CachedObject&) = delete;
@@ -44,11 +48,14 @@ class CachedObject {
   /// The JSON. Error: kCorrupt, which does not happen.
   Result<std::string> json(Compressor& compressor) const;
   Result<Value> value(Compressor& compressor) const;
-  /// What it takes of the budget.
-  size_t bytes() const { return block_.size() + kOverhead; }
+  /// Of the JSON.
+  size_t json_bytes() const { return size_; }
+  /// What it takes of the budget. Text that is small only because it is compressed costs readers time and memory.
+  size_t bytes() const { return std::max(block_.size(), size_ / kMostCompression) + kOverhead; }
 
   /// Of this class, its counter, and its node in a set.
   static constexpr size_t kOverhead = 160;
+  static constexpr size_t kMostCompression = 8;
 
  private:
   CachedObject() = default;

@@ -20,6 +20,8 @@ namespace {
 
 constexpr Millis kLookAgain{50};
 constexpr int kMostTries = 60;
+/// 100 MB of parts, about.
+constexpr size_t kMostListsInParts = 100;
 constexpr std::string_view kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
 
 bool is_reading(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
@@ -53,7 +55,7 @@ Result<ReadOptions> options_of(const HttpRequest& request) {
 }
 
 struct CachedIn {
-  std::string cluster;
+  std::string cluster, version_key;
   CachedObject::Ptr object;
 };
 
@@ -61,8 +63,9 @@ struct CachedIn {
 std::vector<CachedIn> find_cached(const SearchCache::Sources& sources, const std::string& ns, const std::string& name) {
   std::vector<CachedIn> found;
   for (const auto& source : sources_for(sources, ns)) {
-    if (auto object = source->collection().find(ns, name))
-      found.push_back({source->scope().cluster, std::move(object)});
+    if (auto object = source->collection().find(ns, name)) {
+      found.push_back({source->scope().cluster, source->scope().version_key(), std::move(object)});
+    }
   }
   return found;
 }
@@ -75,6 +78,12 @@ Result<CachedIn> the_one(const SearchCache::Sources& sources, const std::string&
   std::string names;
   for (const CachedIn& one : found) names += (names.empty() ? "" : ", ") + one.cluster;
   return conflict(subject, "ambiguous objects in clusters [" + names + "]");
+}
+
+void warn_of_left_out(const Kind& kind, const SearchCache::Selection& selection, Warnings& warnings) {
+  if (selection.left_out == 0) return;
+  warnings.push_back(kind.plural + " of " + std::to_string(selection.left_out) + " namespaces are missing: more than " +
+                     std::to_string(kMostNamespaces) + " namespaces are selected");
 }
 
 StatusDetails subject_of(const Kind& kind, const std::string& name) {
@@ -97,12 +106,17 @@ struct GlobalProxy::Call {
 };
 
 GlobalProxy::GlobalProxy(ServerPtr server, SearchCache& cache, Routes routes)
-    : server_{std::move(server)}, cache_{cache}, routes_{std::move(routes)}, readers_{2} {}
+    : server_{std::move(server)},
+      cache_{cache},
+      routes_{std::move(routes)},
+      readers_{2},
+      listers_{2},
+      lists_{ConcurrencyLimiter::Limits{.reads = kMostListsInParts}} {}
 
 void GlobalProxy::start() {
   const std::weak_ptr<GlobalProxy> weak = weak_from_this();
   watches_ = std::make_shared<SearchWatches>(server_, cache_, [weak](std::function<void()> work) {
-    if (const auto self = weak.lock()) self->readers_.post(std::move(work));
+    if (const auto self = weak.lock()) self->listers_.post(std::move(work));
   });
   cache_.set_listener([watches = std::weak_ptr<SearchWatches>{watches_}](const std::string& resource) {
     if (const auto self = watches.lock()) self->wake(resource);
@@ -113,6 +127,7 @@ void GlobalProxy::stop() {
   cache_.set_listener({});
   watches_->stop();
   readers_.stop();
+  listers_.stop();
 }
 
 void GlobalProxy::serve(RequestContext draft) {
@@ -140,7 +155,9 @@ void GlobalProxy::serve(RequestContext draft) {
 
 awaitable<StageResult<void>> GlobalProxy::may_read(const Call& call, const Kind& kind) {
   if (kind.type() != "secrets") co_return ok();
-  const HttpRequest native = call.native();
+  HttpRequest native = call.native();
+  // A search ignores what the query selects (6.2.4): the right to list one name must not show all of them.
+  if (!call.parsed.proxying) native.query.clear();
   StageResult<std::string> allowed = std::string{};
   if (server_->options.access_webhook == nullptr) {
     allowed = authorize(*server_, call.context->user, native);
@@ -149,7 +166,8 @@ awaitable<StageResult<void>> GlobalProxy::may_read(const Call& call, const Kind&
   }
   if (allowed) co_return ok();
   Rejection rejection = std::move(allowed).error();
-  rejection.error.message += ": Secrets of members are answered to those who may read Secrets here, too";
+  rejection.error.message +=
+      ": Secrets of members are answered only to users who may read Secrets in the control plane, too";
   co_return rejection;
 }
 
@@ -164,7 +182,7 @@ awaitable<void> GlobalProxy::route(CallPtr call) {
   if (kind == nullptr || !cache_.registered(*kind)) co_return here(call);
   const RequestContext& context = *call->context;
   if (!is_reading(context.request) || !path.subresource.empty()) {
-    when_settled(*kind, [self = shared_from_this(), call, kind, path] { self->to_member(call, *kind, path); });
+    settle(*kind, [self = shared_from_this(), call, kind, path] { self->to_member(call, *kind, path); });
     co_return;
   }
   auto allowed = co_await may_read(*call, *kind);
@@ -176,7 +194,7 @@ awaitable<void> GlobalProxy::route(CallPtr call) {
   auto resolved = resolve(*server_, call->kinds, native->request, "");
   if (!resolved) co_return reject(*server_, *native, resolved.error());
   static_cast<RequestTarget&>(*native) = std::move(resolved).value();
-  when_settled(*kind, [self = shared_from_this(), native] { self->read(native); });
+  settle(*kind, [self = shared_from_this(), native] { self->read(native); });
 }
 
 awaitable<void> GlobalProxy::route_search(CallPtr call) {
@@ -205,7 +223,9 @@ awaitable<void> GlobalProxy::route_search(CallPtr call) {
   }
   auto allowed = co_await may_read(*call, *kind);
   if (!allowed) co_return reject(*server_, context, allowed.error());
-  when_settled(*kind, [self = shared_from_this(), call, kind] { self->search(call, *kind); });
+  settle(*kind, [self = shared_from_this(), call, kind] {
+    self->listers_.post([self, call, kind] { self->search(call, *kind); });
+  });
 }
 
 /// 6.2: neither versions nor pages, and a list also for a name.
@@ -221,18 +241,36 @@ void GlobalProxy::search(const CallPtr& call, const Kind& kind) {
   query.ns = path.ns;
   query.name = path.name;
   query.labels = std::move(labels).value();
-  const auto sources = sources_for(cache_.selection(kind).sources, path.ns);
-  auto list = list_cached(kind, sources, query, [answer] { return answer->writer->closed(); });
-  if (!list) return fail_search(*answer, 500, list.error().message);
-  list.value().metadata = Value::object({});
+  auto place = place_for_list(answer->user);
+  if (!place) return fail_search(*answer, 429, place.error().message);
+  const auto selection = cache_.selection(kind);
+  CachedList list = list_in_parts(kind, sources_for(selection.sources, path.ns), query);
+  list.metadata = Value::object({});
+  list.place = std::move(place).value();
+  warn_of_left_out(kind, selection, list.warnings);
   answer->accept = Accept{};
-  answer_cached_list(answer, std::move(list).value(), server_->options.clock->now(),
-                     [self = shared_from_this()](std::function<void()> work) { self->readers_.post(std::move(work)); });
+  send_list(answer, std::move(list));
+}
+
+Result<std::shared_ptr<void>> GlobalProxy::place_for_list(const User& user) {
+  std::shared_ptr<void> place;
+  if (in_group(user, kMastersGroup)) return place;
+  place = lists_.take(user.name, ConcurrencyLimiter::Use::kRead);
+  if (place != nullptr) return place;
+  return Error{ErrorCode::kTooManyRequests,
+               "too many lists without a limit are under way, please try again later, or set limit"};
+}
+
+void GlobalProxy::send_list(const RequestContextPtr& context, CachedList list) {
+  answer_cached_list(context, std::move(list), server_->options.clock->now(),
+                     [self = shared_from_this()](std::function<void()> work) { self->listers_.post(std::move(work)); });
 }
 
 void GlobalProxy::read(const RequestContextPtr& native) {
   if (native->verb == "get") return get(native);
-  if (native->verb == "list") return list(native);
+  if (native->verb == "list") {
+    return listers_.post([self = shared_from_this(), native] { self->list(native); });
+  }
   if (native->request.query_value("sendInitialEvents") != nullptr) {
     return fail(*native,
                 Error{ErrorCode::kInvalid,
@@ -253,7 +291,7 @@ void GlobalProxy::get(const RequestContextPtr& native) {
   if (!object) return fail(*native, object.error());
   object.value()
       .edit("metadata")
-      .set("resourceVersion", multi_version_of(found.value().cluster, found.value().object->version()));
+      .set("resourceVersion", multi_version_of(found.value().version_key, found.value().object->version()));
   answer_cached(*native, object.value(), server_->options.clock->now(),
                 missing_in(sources_for(selection.sources, native->path.ns)));
 }
@@ -271,11 +309,20 @@ void GlobalProxy::list(const RequestContextPtr& native) {
   query.fields = std::move(fields).value();
   query.limit = options.value().limit;
   query.from = parse_multi_continue(text(native->request, "continue"));
-  const auto sources = sources_for(cache_.selection(*native->kind).sources, query.ns);
-  auto page = list_cached(*native->kind, sources, query, [native] { return native->writer->closed(); });
+  const auto selection = cache_.selection(*native->kind);
+  const auto sources = sources_for(selection.sources, query.ns);
+  Result<CachedList> page = CachedList{};
+  if (query.limit == 0 && may_be_in_parts(native->accept)) {
+    auto place = place_for_list(native->user);
+    if (!place) return fail(*native, place.error());
+    page = list_in_parts(*native->kind, sources, query);
+    page.value().place = std::move(place).value();
+  } else {
+    page = list_cached(*native->kind, sources, query, [native] { return native->writer->closed(); });
+  }
   if (!page) return fail(*native, page.error());
-  answer_cached_list(native, std::move(page).value(), server_->options.clock->now(),
-                     [self = shared_from_this()](std::function<void()> work) { self->readers_.post(std::move(work)); });
+  warn_of_left_out(*native->kind, selection, page.value().warnings);
+  send_list(native, std::move(page).value());
 }
 
 void GlobalProxy::to_member(const CallPtr& call, const Kind& kind, const ResourcePath& path) {
@@ -304,6 +351,11 @@ void GlobalProxy::here(const CallPtr& call) {
   request.body = call->context->body;
   if (auto parsed = parse_target(request); !parsed) return fail(*call->context, parsed.error(), StatusDetails{});
   routes_.here(std::move(request), call->context->writer, call->context->user);
+}
+
+void GlobalProxy::settle(const Kind& kind, std::function<void()> then) {
+  // The answer of an authorization webhook arrives on a thread for something else.
+  readers_.post([self = shared_from_this(), &kind, then = std::move(then)] { self->when_settled(kind, then); });
 }
 
 void GlobalProxy::when_settled(const Kind& kind, std::function<void()> then, int tries) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "services/api/concurrency_limiter.h"
 #include "services/api/pipeline/async.h"
 #include "services/api/pipeline/rejection.h"
 #include "services/api/pipeline/server.h"
@@ -41,20 +42,27 @@ class GlobalProxy : public std::enable_shared_from_this<GlobalProxy> {
   awaitable<void> route(CallPtr call);
   awaitable<void> route_search(CallPtr call);
   void search(const CallPtr& call, const Kind& kind);
+  /// Of a list that is sent in parts. Error: kTooManyRequests.
+  Result<std::shared_ptr<void>> place_for_list(const User& user);
+  void send_list(const RequestContextPtr& context, CachedList list);
   void read(const RequestContextPtr& native);
   void get(const RequestContextPtr& native);
   void list(const RequestContextPtr& native);
   void to_member(const CallPtr& call, const Kind& kind, const ResourcePath& path);
   void here(const CallPtr& call);
-  /// Whether the user may read the kind here as well: of Secrets, whoever may use the proxy need not be one who may.
+  /// Secrets may be read only by users who may also read them in the control plane. Other kinds: always.
   awaitable<StageResult<void>> may_read(const Call& call, const Kind& kind);
+  void settle(const Kind& kind, std::function<void()> then);
   /// Runs `then` on a reader once the objects of the kind are listed, or have not been for a while.
   void when_settled(const Kind& kind, std::function<void()> then, int tries = 0);
 
   ServerPtr server_;
   SearchCache& cache_;
   const Routes routes_;
-  Workers readers_;
+  /// Lists and watches read many objects: requests for one object, or to a member, do not wait for them.
+  Workers readers_, listers_;
+  /// Of lists that are sent in parts: each holds a part, for as long as its client takes.
+  ConcurrencyLimiter lists_;
   std::shared_ptr<SearchWatches> watches_;
 };
 

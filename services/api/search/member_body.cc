@@ -8,13 +8,14 @@
 namespace shiplog::api {
 namespace {
 
-/// False: there is no version over clusters that has this one.
+/// False: there is no version over clusters that has this one. "0" is none: the member would overwrite the object
+/// whatever has changed. It refuses the version over clusters.
 bool set_own_version(Value& parent, const std::string& cluster) {
   const std::string_view text = parent["resourceVersion"].as_string();
   if (text.empty() || text == "0") return false;
   const MultiVersion version = parse_multi_version(text);
-  const auto own = version.at(cluster);
-  if (!own) return false;
+  const auto own = version.of_object(cluster);
+  if (!own || *own == "0") return false;
   parent.set("resourceVersion", *own);
   return true;
 }

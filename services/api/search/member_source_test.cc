@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "events/base/json.h"
 #include "events/base/random.h"
 #include "services/http/client.h"
 #include "services/runtime/thread_loop.h"
@@ -35,6 +36,30 @@ std::string line(const std::string& type, const std::string& object) {
   return R"({"type":")" + type + R"(","object":)" + object + "}\n";
 }
 
+/// Notes delays, and does not wait for them. Its time stands still.
+class HastyLoop final : public Executor {
+ public:
+  explicit HastyLoop(ThreadLoop& loop) : loop_{loop} {}
+  void post(std::function<void()> run) override { loop_.post(std::move(run)); }
+  void post_after(Millis delay, std::function<void()> run) override {
+    {
+      const std::lock_guard lock{mutex_};
+      delays_.push_back(delay);
+    }
+    loop_.post(std::move(run));
+  }
+  UtcMillis now() const override { return UtcMillis{1'000'000}; }
+  std::vector<Millis> delays() const {
+    const std::lock_guard lock{mutex_};
+    return delays_;
+  }
+
+ private:
+  ThreadLoop& loop_;
+  mutable std::mutex mutex_;
+  std::vector<Millis> delays_;
+};
+
 class MemberSourceTest : public ::testing::Test {
  protected:
   using Answer = std::function<void(const HttpRequest&, const Writer&)>;
@@ -46,19 +71,31 @@ class MemberSourceTest : public ::testing::Test {
       ++(watch ? watches_ : lists_);
       watch ? on_watch(request, writer) : on_list(request, writer);
     });
-    client_ = HttpClient::create(io_, {.url = server_->url()}).value();
-    shared_.loop = &loop_;
+    use(*server_);
+    if (shared_.loop == nullptr) shared_.loop = &loop_;
     shared_.random = &random_;
-    shared_.client = [this](const std::string&) -> Result<std::shared_ptr<HttpClient>> { return client_; };
+    shared_.client = [this](const std::string&) -> Result<std::shared_ptr<HttpClient>> {
+      const std::lock_guard lock{mutex_};
+      return clients_.back();
+    };
     budget_ = std::make_shared<CacheBudget>(budget);
-    source_ = std::make_shared<MemberSource>(CachedScope{"m1", "", "v1", "pods", "Pod", "", true}, shared_, budget_,
-                                             [this] { ++changes_; });
+    source_ = source_of("pods", "Pod");
     loop_.post([this] { source_->start(); });
+  }
+  /// Clients are for this server from here on.
+  void use(const HttpServer& server) {
+    auto client = HttpClient::create(io_, {.url = server.url()}).value();
+    const std::lock_guard lock{mutex_};
+    clients_.push_back(std::move(client));
+  }
+  std::shared_ptr<MemberSource> source_of(const std::string& plural, const std::string& kind) {
+    return std::make_shared<MemberSource>(CachedScope{"m1", "", "v1", plural, kind, "", true}, shared_, budget_,
+                                          [this] { ++changes_; });
   }
   void TearDown() override {
     if (source_ != nullptr) source_->stop();
     // What is under way calls back to the loop.
-    if (client_ != nullptr) client_->close();
+    for (const auto& client : clients_) client->close();
     server_.reset();
     loop_.stop();
   }
@@ -87,8 +124,9 @@ class MemberSourceTest : public ::testing::Test {
   SeededRandom random_{1};
   std::shared_ptr<IoThreads> io_ = std::make_shared<IoThreads>(1);
   std::unique_ptr<HttpServer> server_;
-  std::shared_ptr<HttpClient> client_;
+  std::vector<std::shared_ptr<HttpClient>> clients_;
   ThreadLoop loop_;
+  HastyLoop hasty_{loop_};
   MemberSource::Shared shared_;
   std::shared_ptr<CacheBudget> budget_;
   std::shared_ptr<MemberSource> source_;
@@ -137,7 +175,8 @@ TEST_F(MemberSourceTest, AnEndlessLineEndsTheWatchAndTakesNoMemory) {
     endless_.push_back(more);
     (*more)(ok());
   };
-  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("a", "1"), "10")); }, endless);
+  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("a", "1"), "10")); }, endless,
+        size_t{1} << 24U);
   ASSERT_TRUE(eventually([&] { return source_->problem().find("a line is larger") != std::string::npos; }))
       << source_->problem();
   EXPECT_EQ(names(), "a@1 ") << "what was listed stays";
@@ -149,7 +188,7 @@ TEST_F(MemberSourceTest, AnEndlessListIsGivenUp) {
   ASSERT_TRUE(
       eventually([&] { return source_->problem().find("no object that those before lack") != std::string::npos; }));
   EXPECT_FALSE(source_->collection().listed());
-  EXPECT_TRUE(source_->settled()) << "nobody waits for it";
+  EXPECT_TRUE(source_->settled()) << "requests do not wait for it";
 }
 
 TEST_F(MemberSourceTest, WhatIsNotJsonOrNotAskedForIsRefused) {
@@ -189,7 +228,129 @@ TEST_F(MemberSourceTest, AFrozenMemberHoldsUpNoOther) {
   std::atomic<bool> ran{false};
   loop_.post([&] { ran = true; });
   EXPECT_TRUE(eventually([&] { return ran.load(); })) << "its thread waits for no member";
-  EXPECT_FALSE(source_->settled());
+  EXPECT_TRUE(eventually([&] { return source_->settled(); })) << "requests do not wait for it for ever";
+  EXPECT_FALSE(source_->collection().listed());
+}
+
+TEST_F(MemberSourceTest, AListsVersionIsLimitedAsThoseOfObjects) {
+  start([](const HttpRequest&,
+           const Writer& writer) { send(writer, list_of(pod("a", "1"), std::string(kLongestVersion + 1, '9'))); },
+        [](const HttpRequest&, const Writer&) {});
+  ASSERT_TRUE(eventually([&] { return source_->problem().find("too long") != std::string::npos; }))
+      << source_->collection().version();
+  EXPECT_FALSE(source_->collection().listed());
+}
+
+TEST_F(MemberSourceTest, TheBeginningOfALineIsCounted) {
+  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("a", "1"), "10")); },
+        [this](const HttpRequest&, const Writer& writer) { stream(writer, std::string(size_t{3} << 20U, 'x')); });
+  ASSERT_TRUE(eventually([&] { return source_->problem().find("no room for a line") != std::string::npos; }))
+      << source_->problem();
+  EXPECT_EQ(names(), "a@1 ") << "what was listed stays";
+  EXPECT_LT(budget_->used(), size_t{1} << 16U);
+}
+
+TEST_F(MemberSourceTest, AWatchThatIsRefusedEndsAlsoIfItsTextDoesNot) {
+  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("a", "1"), "10")); },
+        [this](const HttpRequest&, const Writer& writer) {
+          writer->start(403, {});
+          writer->write("no", [](const Result<void>&) {});
+          const std::lock_guard lock{mutex_};
+          open_.push_back(writer);
+        });
+  ASSERT_TRUE(eventually([&] { return source_->problem().find("HTTP status 403") != std::string::npos; }));
+}
+
+TEST_F(MemberSourceTest, AMemberThatEndsEachWatchIsAskedLessAndLessOften) {
+  shared_.loop = &hasty_;
+  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("a", "1"), "10")); },
+        [this](const HttpRequest&, const Writer& writer) {
+          stream(writer,
+                 line("BOOKMARK", R"({"metadata":{"resourceVersion":"11"}})") + line("ERROR", R"({"code":410})"));
+        });
+  ASSERT_TRUE(eventually([&] { return lists_ >= 6; }));
+  const auto delays = hasty_.delays();
+  ASSERT_GE(delays.size(), 5U);
+  for (const Millis delay : delays) EXPECT_GE(delay, Millis{1'000});
+  EXPECT_GE(delays.back(), Millis{8'000});
+}
+
+TEST_F(MemberSourceTest, AnotherServerIsListedAndTheFirstOneIsNotFollowed) {
+  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("old", "1"), "1000")); },
+        [this](const HttpRequest&, const Writer& writer) { stream(writer, ""); });
+  ASSERT_TRUE(eventually([&] { return watches_ == 1; }));
+  std::atomic<int> resumed{0};
+  const auto other = testing::serve([&, this](const HttpRequest& request, const Writer& writer) {
+    if (request.query_value("watch") == nullptr) return send(writer, list_of(pod("new", "1"), "20"));
+    resumed += *request.query_value("resourceVersion") == "20" ? 1 : 100;
+    stream(writer, "");
+  });
+  use(*other);
+  loop_.post([this] { source_->use_other_client(); });
+  ASSERT_TRUE(eventually([&] { return names() == "new@1 "; }));
+  ASSERT_TRUE(eventually([&] { return resumed > 0; }));
+  EXPECT_EQ(resumed, 1) << "no version of the first one is used";
+  Writer first;
+  {
+    const std::lock_guard lock{mutex_};
+    first = open_.front();
+  }
+  EXPECT_TRUE(eventually([&] { return first->closed(); }));
+}
+
+TEST_F(MemberSourceTest, AWatchWithAnotherClientBeginsWithAList) {
+  shared_.loop = &hasty_;
+  const auto other = testing::serve([this](const HttpRequest& request, const Writer& writer) {
+    if (request.query_value("watch") == nullptr) return send(writer, list_of(pod("new", "1"), "20"));
+    stream(writer, "");
+  });
+  start([](const HttpRequest&, const Writer& writer) { send(writer, list_of(pod("old", "1"), "1000")); },
+        [&, this](const HttpRequest&, const Writer& writer) {
+          use(*other);
+          send(writer, "");  // the watch ends in an orderly way
+        });
+  EXPECT_TRUE(eventually([&] { return names() == "new@1 "; }));
+}
+
+TEST_F(MemberSourceTest, WhereAChangeDoesNotFitTheBiggestKindIsDropped) {
+  const CachedScope scope{"m1", "", "v1", "configmaps", "ConfigMap", "", true};
+  const auto object = CachedObject::make(scope, parse_json(pod("a", "1")).value(), shared_.compressor,
+                                         std::make_shared<CacheBudget>(size_t{1} << 20U));
+  const size_t bytes = object.value()->bytes();
+  shared_.biggest = [this](const std::string&) { return source_; };
+  start(
+      [](const HttpRequest& request, const Writer& writer) {
+        const bool big = request.path == "/api/v1/pods";
+        const std::string more = big ? "," + pod("b", "1") + "," + pod("c", "1") + "," + pod("d", "1") : "";
+        send(writer, list_of(pod("a", "1") + more, "10"));
+      },
+      [this](const HttpRequest& request, const Writer& writer) {
+        const bool big = request.path == "/api/v1/pods";
+        stream(writer, big ? "" : line("MODIFIED", pod("a", "11")) + line("ADDED", pod("new", "12")));
+      },
+      bytes * 13 / 2);  // five are listed, the next one fits, the one after that does not
+  ASSERT_TRUE(eventually([&] { return watches_ == 1; })) << source_->problem();
+  const auto maps = source_of("configmaps", "ConfigMap");
+  loop_.post([&] { maps->start(); });
+  EXPECT_TRUE(eventually([&] { return maps->collection().version() == "12"; })) << maps->problem();
+  EXPECT_EQ(maps->collection().size(), 2U);
+  EXPECT_EQ(maps->problem(), "");
+  EXPECT_FALSE(source_->collection().listed());
+  EXPECT_NE(source_->problem().find("the search cache is full"), std::string::npos);
+  maps->stop();
+}
+
+TEST_F(MemberSourceTest, APageOfTooManyValuesIsAskedForInSmallOnes) {
+  start(
+      [](const HttpRequest& request, const Writer& writer) {
+        std::string many = R"({"a":[0)";
+        if (*request.query_value("limit") == "250") {
+          for (int i = 0; i < 500'000; ++i) many += ",0";
+        }
+        send(writer, list_of(pod("a", "1"), "10").insert(1, "\"values\":" + many + "]},"));
+      },
+      [this](const HttpRequest&, const Writer& writer) { stream(writer, ""); });
+  EXPECT_TRUE(eventually([&] { return source_->collection().listed(); })) << source_->problem();
 }
 
 TEST_F(MemberSourceTest, NothingIsTakenInOnceItIsStopped) {
@@ -209,15 +370,41 @@ TEST_F(MemberSourceTest, NothingIsTakenInOnceItIsStopped) {
   EXPECT_EQ(names(), "a@1 ");
 }
 
-TEST(ListTurns, SoManyAtOnceAndTheOthersInTurn) {
-  ThreadLoop loop;
-  Executor* executor = &loop;
-  loop.call([&] {
-    ListTurns turns{2, executor};
-    std::string begun;
-    for (const char name : {'a', 'b', 'c', 'd'}) turns.take([&begun, name] { begun += name; });
-    EXPECT_EQ(begun, "ab");
-  });
+class ListTurnsTest : public ::testing::Test {
+ protected:
+  void take(char name, const std::string& cluster) {
+    loop_.call([&, name] { turns_.take(cluster, [this, name] { begun_ += name; }); });
+    loop_.call([] {});
+  }
+  void give_back(const std::string& cluster) {
+    loop_.call([&] { turns_.give_back(cluster); });
+    loop_.call([] {});
+  }
+
+  ThreadLoop loop_;
+  Executor* executor_ = &loop_;
+  ListTurns turns_{3, 2, executor_};
+  std::string begun_;
+};
+
+TEST_F(ListTurnsTest, SoManyAtOnceAndTheOthersInTurn) {
+  for (const char name : {'a', 'b', 'c', 'd', 'e'}) take(name, std::string{name});
+  EXPECT_EQ(begun_, "abc");
+  give_back("a");
+  give_back("b");
+  EXPECT_EQ(begun_, "abcde");
+}
+
+TEST_F(ListTurnsTest, OneClusterTakesNotAllOfThem) {
+  for (const char name : {'1', '2', '3', '4'}) take(name, "frozen");
+  EXPECT_EQ(begun_, "12");
+  take('a', "other");
+  EXPECT_EQ(begun_, "12a");
+  take('b', "other");
+  give_back("other");
+  EXPECT_EQ(begun_, "12ab") << "before what waits of the frozen one";
+  give_back("frozen");
+  EXPECT_EQ(begun_, "12ab3");
 }
 
 }  // namespace

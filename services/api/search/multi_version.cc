@@ -27,10 +27,17 @@ std::optional<uint64_t> as_number(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> MultiVersion::at(std::string_view cluster) const {
+std::optional<std::string> MultiVersion::at(std::string_view key) const {
   if (zero) return "0";
-  const auto found = of.find(cluster);
+  const auto found = of.find(key);
   return found == of.end() ? std::nullopt : std::optional{found->second};
+}
+
+std::optional<std::string> MultiVersion::of_object(const std::string& cluster) const {
+  if (auto own = at(object_key(cluster))) return own;
+  if (auto own = at(cluster)) return own;
+  const bool single = of.size() == 1 && of.begin()->first.starts_with(cluster + "/");
+  return single ? std::optional{of.begin()->second} : std::nullopt;
 }
 
 MultiVersion parse_multi_version(std::string_view text) {
@@ -50,18 +57,21 @@ std::string to_text(const MultiVersion& version) {
   if (version.zero) return "0";
   if (version.of.empty()) return {};
   std::string json = "{";
-  for (const auto& [cluster, own] : version.of) {
+  for (const auto& [key, own] : version.of) {
     if (json.size() > 1) json += ',';
-    append_json_string(cluster, json);
+    append_json_string(key, json);
     json += ':';
     append_json_string(own, json);
   }
   return base64url_encode(json + "}");
 }
 
-std::string multi_version_of(const std::string& cluster, std::string_view version) {
-  return to_text(MultiVersion{{{cluster, std::string{version}}}, false});
+std::string multi_version_of(const std::string& key, std::string_view version) {
+  return to_text(MultiVersion{{{key, std::string{version}}}, false});
 }
+
+std::string object_key(const std::string& cluster) { return "/" + cluster; }
+bool is_object_key(std::string_view key) { return key.starts_with('/'); }
 
 std::optional<int> compare_resource_versions(std::string_view a, std::string_view b) {
   if (a == b) return 0;
@@ -69,11 +79,6 @@ std::optional<int> compare_resource_versions(std::string_view a, std::string_vie
   const auto second = as_number(b);
   if (!first || !second) return std::nullopt;
   return *first < *second ? -1 : *first > *second ? 1 : 0;
-}
-
-std::string smaller_version(const std::string& a, const std::string& b) {
-  const auto order = compare_resource_versions(a, b);
-  return order && *order > 0 ? b : a;
 }
 
 MultiContinue parse_multi_continue(std::string_view text) {

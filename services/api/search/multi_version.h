@@ -8,29 +8,34 @@
 // Versions and continue tokens of lists over many clusters (6.5.1, 6.5.2). Pure.
 namespace shiplog::api {
 
-/// A resourceVersion over clusters: that of each cluster by its name.
+/// A resourceVersion over clusters. Of each cluster that of its list, by CLUSTER; where namespaces are listed each by
+/// itself, by CLUSTER/NAMESPACE. In an event, besides, the version of the object itself, by /CLUSTER: an update of the
+/// object depends on it, not on how much of the cluster a watch has seen. No cluster's name has a slash.
 struct MultiVersion {
   std::map<std::string, std::string, std::less<>> of;
   bool zero = false;  ///< "0": anything that is there, of every cluster
 
-  /// "0" or the version of the cluster; nullopt: it has none.
-  std::optional<std::string> at(std::string_view cluster) const;
+  /// "0" or the version with the key; nullopt: there is none.
+  std::optional<std::string> at(std::string_view key) const;
+  /// That of an object of the cluster which has this version over clusters.
+  std::optional<std::string> of_object(const std::string& cluster) const;
   bool operator==(const MultiVersion&) const = default;
 };
 
 /// base64url of {"CLUSTER":"VERSION",...}, sorted by name; "0" and "" stay. What cannot be read is as if it were empty.
 MultiVersion parse_multi_version(std::string_view text);
 std::string to_text(const MultiVersion& version);
-/// Of one cluster.
-std::string multi_version_of(const std::string& cluster, std::string_view version);
+/// With one key.
+std::string multi_version_of(const std::string& key, std::string_view version);
+/// The key of an object's own version.
+std::string object_key(const std::string& cluster);
+bool is_object_key(std::string_view key);
 
-/// The smaller one of two versions of one cluster: where its objects come from several lists, both hold from there on.
-std::string smaller_version(const std::string& a, const std::string& b);
 /// Below, equal to or above 0 as numbers; nullopt: one of them is no number, so that they can be compared only for
 /// equality.
 std::optional<int> compare_resource_versions(std::string_view a, std::string_view b);
 
-/// Where a list with a limit goes on.
+/// Where the next page of a list begins.
 struct MultiContinue {
   std::string versions;  ///< the list's resourceVersion, as text
   std::string cluster;   ///< empty: from the beginning

@@ -35,7 +35,6 @@ TEST(MultiVersion, VersionsAreComparedAsNumbersIfTheyAreSome) {
   EXPECT_EQ(compare_resource_versions("10", "9"), 1);
   EXPECT_EQ(compare_resource_versions("a", "a"), 0);
   EXPECT_EQ(compare_resource_versions("a", "1"), std::nullopt);
-  EXPECT_EQ(smaller_version("9", "10"), "9");
 }
 
 TEST(MultiContinue, NamesTheClusterAndItsPosition_6_5_2) {
@@ -61,6 +60,25 @@ TEST(BodyForMember, HasTheClustersOwnVersionAndNoAnnotationOfTheCache_6_4_5) {
   EXPECT_EQ(body_for_member("DELETE", "application/json",
                             R"({"preconditions":{"resourceVersion":")" + version + R"("}})", "m1"),
             R"({"preconditions":{"resourceVersion":"12"}})");
+}
+
+std::string put_of(const MultiVersion& version, const std::string& cluster) {
+  return body_for_member("PUT", "application/json", R"({"metadata":{"resourceVersion":")" + to_text(version) + R"("}})",
+                         cluster);
+}
+
+TEST(BodyForMember, OfAnEventHasTheVersionOfTheObjectNotOfTheWatch_6_4_5) {
+  const MultiVersion event{{{"m1", "120"}, {"m2", "0"}, {object_key("m2"), "7"}}, false};
+  EXPECT_EQ(put_of(event, "m2"), R"({"metadata":{"resourceVersion":"7"}})");
+  EXPECT_EQ(put_of(event, "m1"), R"({"metadata":{"resourceVersion":"120"}})") << "the object has moved: a conflict";
+  EXPECT_EQ(put_of({{{"m1/default", "12"}}, false}, "m1"), R"({"metadata":{"resourceVersion":"12"}})")
+      << "as get answers it where namespaces are listed each by itself";
+}
+
+TEST(BodyForMember, NeverAsksToOverwriteWhateverIsThere) {
+  const MultiVersion version{{{"m1", "120"}, {"m2", "0"}}, false};
+  EXPECT_EQ(put_of(version, "m2"), R"({"metadata":{"resourceVersion":")" + to_text(version) + R"("}})")
+      << "the member refuses it";
 }
 
 TEST(BodyForMember, StaysAsItIsWhereNothingIsOfTheCache_6_4_5) {

@@ -5,14 +5,15 @@
 
 #include "events/base/json.h"
 #include "events/base/yaml.h"
+#include "services/api/search/search_list.h"
 #include "services/api/table/table.h"
 
 namespace shiplog::api {
 namespace {
 
-/// Of the JSON of objects that are answered as a whole.
-constexpr size_t kMostWhole = size_t{64} << 20U;
-constexpr size_t kPartBytes = size_t{512} << 10U;
+/// What is made at a time: other lists have their turn in between.
+constexpr CachedWalk::Limits kPart{0, size_t{512} << 10U, size_t{4} << 20U};
+constexpr size_t kMostWarningBytes = 4096;  // of one answer, as send() has it
 
 IncludeObject included(const HttpRequest& request) {
   const std::string wanted = text(request, "includeObject");
@@ -27,17 +28,24 @@ void send_value(const RequestContext& context, const Value& value, const Warning
   send(context, 200, "application/json", std::move(body) + "\n", warnings);
 }
 
-std::string warning_header(const std::string& warning) {
-  std::string quoted = "299 - \"";
-  for (const char c : warning) {
-    if (static_cast<unsigned char>(c) < 0x20) continue;
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+std::string head_of(const CachedList& list) {
+  return R"({"apiVersion":)" + to_json(Value{list.api_version}) + R"(,"kind":)" + to_json(Value{list.kind}) +
+         R"(,"metadata":)" + to_json(list.metadata) + R"(,"items":[)";
+}
+constexpr const char* kTail = "]}\n";
+
+Result<void> append_items(const std::vector<CachedObject::Ptr>& objects, Compressor& compressor, bool& first,
+                          std::string& text) {
+  for (const auto& object : objects) {
+    SHIPLOG_TRY(const auto json, object->json(compressor));
+    if (!std::exchange(first, false)) text += ',';
+    text += json;
   }
-  return quoted + '"';
+  return ok();
 }
 
-/// Writes a list part by part.
+/// Writes a list part by part. Between the parts it holds a position, no objects: a slow client keeps nothing of what
+/// is not cached any more.
 class ListInParts : public std::enable_shared_from_this<ListInParts> {
  public:
   ListInParts(RequestContextPtr context, CachedList list, std::function<void(std::function<void()>)> post)
@@ -45,49 +53,55 @@ class ListInParts : public std::enable_shared_from_this<ListInParts> {
 
   void begin() {
     HttpHeaders headers{{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}};
-    for (const std::string& warning : list_.warnings) headers.add("Warning", warning_header(warning));
+    size_t bytes = 0;
+    for (const std::string& warning : list_.warnings) {
+      bytes += warning.size();
+      if (bytes > kMostWarningBytes) break;
+      headers.add("Warning", warning_header(warning));
+    }
     context_->writer->start(200, std::move(headers));
-    next(R"({"apiVersion":)" + to_json(Value{list_.api_version}) + R"(,"kind":)" + to_json(Value{list_.kind}) +
-         R"(,"metadata":)" + to_json(list_.metadata) + R"(,"items":[)");
+    next(head_of(list_));
   }
 
  private:
   void next(std::string part) {
+    if (context_->writer->closed()) return;
+    const auto objects = list_.rest->next(kPart);
     Compressor compressor;
-    for (; at_ < list_.objects.size() && part.size() < kPartBytes; ++at_) {
-      auto json = list_.objects[at_]->json(compressor);
-      if (!json) return;  // the connection is cut: the client sees that the list is not complete
-      if (at_ > 0) part += ',';
-      part += json.value();
-      list_.objects[at_] = nullptr;
-    }
-    const bool last = at_ == list_.objects.size();
-    if (last) part += "]}\n";
+    // Without an end the connection is cut: the client sees that the list is not complete.
+    if (!objects || !append_items(objects.value(), compressor, first_, part)) return;
+    const bool last = list_.rest->done();
+    if (last) part += kTail;
+    if (part.empty()) return post_next();
     context_->writer->write(std::move(part), [self = shared_from_this(), last](const Result<void>& written) {
       if (!written) return;
-      if (last) return self->context_->writer->end();
-      self->post_([self] { self->next({}); });
+      last ? self->context_->writer->end() : self->post_next();
     });
+  }
+  void post_next() {
+    post_([self = shared_from_this()] { self->next({}); });
   }
 
   const RequestContextPtr context_;
-  CachedList list_;
+  const CachedList list_;
   const std::function<void(std::function<void()>)> post_;
-  size_t at_ = 0;
+  bool first_ = true;
 };
+
+/// A page as plain JSON.
+Result<std::string> json_of(const CachedList& list) {
+  std::string text = head_of(list);
+  Compressor compressor;
+  bool first = true;
+  SHIPLOG_TRY(append_items(list.objects, compressor, first, text));
+  return text + kTail;
+}
 
 Result<std::vector<Value>> values_of(const std::vector<CachedObject::Ptr>& objects) {
   std::vector<Value> values;
   Compressor compressor;
-  size_t bytes = 0;
   for (const auto& object : objects) {
-    SHIPLOG_TRY(const auto json, object->json(compressor));
-    bytes += json.size();
-    if (bytes > kMostWhole) {
-      return Error{ErrorCode::kTooLarge, "the list is larger than " + std::to_string(kMostWhole) +
-                                             " bytes, the most in this form: set limit, or accept application/json"};
-    }
-    SHIPLOG_TRY(auto value, parse_stored_json(json));
+    SHIPLOG_TRY(auto value, object->value(compressor));
     values.push_back(std::move(value));
   }
   return values;
@@ -109,11 +123,18 @@ void answer_cached(const RequestContext& context, const Value& object, UtcMillis
   send_value(context, cached_in_form(context, object, now, true), warnings);
 }
 
+bool may_be_in_parts(const Accept& accept) {
+  return accept.form == Accept::Form::kObject && !accept.yaml && !accept.pretty;
+}
+
 void answer_cached_list(const RequestContextPtr& context, CachedList list, UtcMillis now,
                         std::function<void(std::function<void()>)> post) {
   const Accept& accept = context->accept;
-  if (accept.form == Accept::Form::kObject && !accept.yaml && !accept.pretty) {
-    return std::make_shared<ListInParts>(context, std::move(list), std::move(post))->begin();
+  if (list.rest != nullptr) return std::make_shared<ListInParts>(context, std::move(list), std::move(post))->begin();
+  if (may_be_in_parts(accept)) {
+    auto text = json_of(list);
+    if (!text) return fail(*context, text.error());
+    return send(*context, 200, "application/json", std::move(text).value(), list.warnings);
   }
   auto values = values_of(list.objects);
   if (!values) return fail(*context, values.error());

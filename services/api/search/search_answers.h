@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,22 @@ void answer_cached(const RequestContext& context, const Value& object, UtcMillis
 /// One object of a watch. `with_columns`: of a Table.
 Value cached_in_form(const RequestContext& context, const Value& object, UtcMillis now, bool with_columns);
 
+class CachedWalk;
+
 /// A list that is to be answered.
 struct CachedList {
   std::string api_version, kind;
   std::vector<CachedObject::Ptr> objects;
   Value metadata;
   Warnings warnings;
+  /// In place of `objects`: they are read while the list is sent, at the pace of the client. The form must be
+  /// may_be_in_parts().
+  std::shared_ptr<CachedWalk> rest;
+  std::shared_ptr<void> place;  ///< held until the list is sent; may be nullptr
 };
-/// Plain JSON is sent in parts, at the pace of the client, so that its size does not matter. Other forms are made as a
-/// whole. Error, which is answered: kTooLarge, the list is too large for that. `post`: where parts are made.
+/// Plain JSON.
+bool may_be_in_parts(const Accept& accept);
+/// `post`: where parts are made.
 void answer_cached_list(const RequestContextPtr& context, CachedList list, UtcMillis now,
                         std::function<void(std::function<void()>)> post);
 

@@ -1,6 +1,6 @@
 #include "services/api/search/search_cache.h"
 
-#include <set>
+#include <algorithm>
 #include <utility>
 
 #include "events/base/thread_name.h"
@@ -27,28 +27,38 @@ void SearchCache::configure(const Options& options) {
   total_ = std::make_shared<CacheBudget>(options_.most_bytes);
   shared_.random = options_.random;
   shared_.client = [members = options_.members](const std::string& cluster) { return members->own_client(cluster); };
+  shared_.biggest = [this](const std::string& cluster) { return biggest_of(cluster); };
+  options_.members->set_listener([this](const std::string& cluster) { use_other_client(cluster); });
   hook_ = std::make_unique<metrics::ScrapeHook>([this] { copy_metrics(); });
 }
 
 void SearchCache::load(const State& state) {
   const std::lock_guard lock{mutex_};
   for (const auto& [name, object] : state.objects(kRegistry)) registries_[name.name.str()] = object.value;
-  for (const auto& [name, object] : state.objects(type::kCluster)) clusters_[name.name.str()] = object.value;
+  for (const auto& [name, object] : state.objects(type::kCluster)) clusters_[name.name.str()].object = object.value;
   changed_ = true;
   if (!registries_.empty()) begin_loop();
 }
 
 void SearchCache::put(const Change& change) {
-  const bool cluster = change.object.type == type::kCluster;
-  auto& known = cluster ? clusters_ : registries_;
   const std::string name = change.object.name.str();
+  const bool cluster = change.object.type == type::kCluster;
   if (change.removed()) {
-    changed_ = known.erase(name) > 0 || changed_;
-    return;
+    const size_t removed = cluster ? clusters_.erase(name) : registries_.erase(name);
+    changed_ = changed_ || removed > 0;
+  } else if (!cluster) {
+    Value& own = registries_[name];
+    changed_ = changed_ || own["spec"] != change.after["spec"];
+    own = change.after;
+  } else {
+    KnownCluster& own = clusters_[name];
+    if (!same_for_search(own.object, change.after)) {
+      changed_ = true;
+      own.view = nullptr;
+      own.change = ++last_change_;
+    }
+    own.object = change.after;
   }
-  Value& own = known[name];
-  changed_ = changed_ || !(cluster ? same_for_search(own, change.after) : own["spec"] == change.after["spec"]);
-  own = change.after;
 }
 
 void SearchCache::on_folded(const State& /*state*/, const DecodedRecord& /*record*/, const Folded& folded) {
@@ -89,55 +99,114 @@ std::shared_ptr<CacheBudget> SearchCache::budget_of(const std::string& cluster) 
   return budget;
 }
 
-/// Under the lock. Their threads begin later.
-void SearchCache::start_or_stop(const SearchPlan& plan) {
-  std::map<CachedScope, std::shared_ptr<MemberSource>> next;
+/// Under the planning lock. nullopt: the plan is that of what is there.
+std::optional<SearchCache::PlanInputs> SearchCache::plan_inputs() {
+  PlanInputs inputs;
+  inputs.kinds = options_.kinds->current();
+  const std::lock_guard lock{mutex_};
+  if (loop_ == nullptr || stopped_ || (!changed_ && inputs.kinds == kinds_)) return std::nullopt;
+  changed_ = false;
+  kinds_ = inputs.kinds;
+  for (const auto& [name, registry] : registries_) inputs.registries.push_back(registry);
+  if (!registries_.empty()) inputs.clusters = clusters_;
+  return inputs;
+}
+
+/// Those of clusters that have not changed are kept.
+std::vector<std::shared_ptr<const Cluster>> SearchCache::cluster_views(PlanInputs& inputs) {
+  std::vector<std::shared_ptr<const Cluster>> views;
+  for (auto& [name, cluster] : inputs.clusters) {
+    if (cluster.view == nullptr) cluster.view = std::make_shared<const Cluster>(cluster_from(cluster.object));
+    views.push_back(cluster.view);
+  }
+  return views;
+}
+
+/// Under the lock.
+void SearchCache::keep_views(const PlanInputs& inputs) {
+  for (const auto& [name, cluster] : inputs.clusters) {
+    const auto own = clusters_.find(name);
+    if (own != clusters_.end() && own->second.change == cluster.change) own->second.view = cluster.view;
+  }
+}
+
+/// Under the planning lock. Sources that are selected again are kept.
+void SearchCache::install(SearchPlan plan) {
+  SourcesByScope next, fresh;
+  std::map<std::string, Sources> by_resource;
   for (const auto& [resource, scopes] : plan.scopes) {
     for (const CachedScope& scope : scopes) {
-      if (const auto known = sources_.find(scope); known != sources_.end()) {
-        next.emplace(scope, std::move(known->second));
-        sources_.erase(known);
-        continue;
-      }
-      auto source = std::make_shared<MemberSource>(scope, shared_, budget_of(scope.cluster),
-                                                   [this, id = resource] { notify(id); });
-      loop_->post([source] { source->start(); });
+      const auto known = sources_.find(scope);
+      auto source = known != sources_.end() ? known->second
+                                            : std::make_shared<MemberSource>(scope, shared_, budget_of(scope.cluster),
+                                                                             [this, id = resource] { notify(id); });
+      if (known == sources_.end()) fresh.emplace(scope, source);
+      by_resource[resource].push_back(source);
       next.emplace(scope, std::move(source));
     }
   }
-  // What is dropped frees its objects elsewhere than on the thread of a request.
-  for (auto& [scope, source] : sources_) {
-    source->stop();
-    loop_->post([source = std::move(source)] { source->collection().drop(); });
+  SourcesByScope ended = sources_;
+  std::erase_if(ended, [&](const auto& each) { return next.contains(each.first); });
+  Executor* loop = nullptr;
+  {
+    const std::lock_guard lock{mutex_};
+    if (loop_ == nullptr) return;
+    loop = loop_.get();
+    sources_.swap(next);
+    by_resource_.swap(by_resource);
+    plan_ = std::move(plan);
+    generation_.fetch_add(1);
   }
-  sources_ = std::move(next);
-  std::erase_if(budgets_, [](const auto& each) { return each.second.expired(); });
+  for (const auto& [scope, source] : fresh) loop->post([source = source] { source->start(); });
+  // What is dropped frees its objects elsewhere than on the thread of a request.
+  for (const auto& [scope, source] : ended) {
+    source->stop();
+    loop->post([source = source] { source->collection().drop(); });
+  }
 }
 
 void SearchCache::select_again() {
-  bool other = false;
+  const std::lock_guard planning{planning_mutex_};
+  auto inputs = plan_inputs();
+  if (!inputs) return;
+  if (options_.on_plan) options_.on_plan();
+  SearchPlan plan = search_plan(inputs->registries, cluster_views(*inputs), *inputs->kinds);
   {
     const std::lock_guard lock{mutex_};
-    if (loop_ == nullptr || stopped_) return;
-    auto kinds = options_.kinds->current();
-    if (!changed_ && kinds == kinds_) return;
-    std::vector<Value> registries;
-    for (const auto& [name, registry] : registries_) registries.push_back(registry);
-    std::vector<Cluster> clusters;
-    if (!registries.empty()) {
-      for (const auto& [name, cluster] : clusters_) clusters.push_back(cluster_from(cluster));
-    }
-    SearchPlan plan = search_plan(registries, clusters, *kinds);
-    changed_ = false;
-    kinds_ = std::move(kinds);
-    other = plan != plan_;
-    if (other) {
-      start_or_stop(plan);
-      plan_ = std::move(plan);
-      generation_.fetch_add(1);
-    }
+    keep_views(*inputs);
   }
-  if (other) notify("");
+  if (plan == plan_) return;
+  for (const auto& [resource, left_out] : plan.left_out) {
+    log::error("search.namespaces_left_out",
+               {log::kv("resource", resource), log::kv("namespaces", left_out), log::kv("most", kMostNamespaces)});
+  }
+  install(std::move(plan));
+  std::erase_if(budgets_, [](const auto& each) { return each.second.expired(); });
+  notify("");
+}
+
+std::vector<std::shared_ptr<MemberSource>> SearchCache::sources_of(const std::string& cluster) {
+  std::vector<std::shared_ptr<MemberSource>> found;
+  CachedScope first;
+  first.cluster = cluster;
+  first.namespaced = false;
+  const std::lock_guard lock{mutex_};
+  for (auto at = sources_.lower_bound(first); at != sources_.end() && at->first.cluster == cluster; ++at) {
+    found.push_back(at->second);
+  }
+  return found;
+}
+
+std::shared_ptr<MemberSource> SearchCache::biggest_of(const std::string& cluster) {
+  const auto sources = sources_of(cluster);
+  const auto biggest = std::ranges::max_element(sources, {}, [](const auto& source) { return source->bytes(); });
+  return biggest == sources.end() ? nullptr : *biggest;
+}
+
+void SearchCache::use_other_client(const std::string& cluster) {
+  Executor* const executor = loop();
+  if (executor == nullptr) return;
+  for (const auto& source : sources_of(cluster)) executor->post([source] { source->use_other_client(); });
 }
 
 bool SearchCache::registered(const Kind& kind) {
@@ -148,13 +217,13 @@ bool SearchCache::registered(const Kind& kind) {
 
 SearchCache::Selection SearchCache::selection(const Kind& kind) {
   select_again();
+  const std::string resource = resource_id(kind);
   Selection found;
   const std::lock_guard lock{mutex_};
   found.generation = generation_;
-  const auto scopes = plan_.scopes.find(resource_id(kind));
-  if (scopes == plan_.scopes.end()) return found;
-  for (const CachedScope& scope : scopes->second) {
-    if (const auto source = sources_.find(scope); source != sources_.end()) found.sources.push_back(source->second);
+  if (const auto sources = by_resource_.find(resource); sources != by_resource_.end()) found.sources = sources->second;
+  if (const auto left_out = plan_.left_out.find(resource); left_out != plan_.left_out.end()) {
+    found.left_out = left_out->second;
   }
   return found;
 }
@@ -204,6 +273,7 @@ void SearchCache::copy_metrics() {
 
 void SearchCache::stop() {
   hook_.reset();
+  if (options_.members != nullptr) options_.members->set_listener({});
   std::unique_ptr<ThreadLoop> loop;
   {
     const std::lock_guard lock{mutex_};

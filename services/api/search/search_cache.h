@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ class SearchCache final : public Observer {
     const KindRegistry* kinds = nullptr;
     Random* random = nullptr;  ///< thread-safe
     size_t most_bytes = size_t{1} << 30U;
+    std::function<void()> on_plan = {};  ///< for tests: called while a plan is made; may be empty
   };
   /// Of all clusters, one may use at most this part of the bytes.
   static constexpr size_t kParts = 4;
@@ -54,6 +56,7 @@ class SearchCache final : public Observer {
   struct Selection {
     uint64_t generation = 0;  ///< another one: other clusters or namespaces may be selected
     Sources sources;          ///< sorted by cluster and namespace
+    size_t left_out = 0;      ///< namespaces of the kind that are selected, but too many: see kMostNamespaces
   };
   /// Where the objects of a kind are cached.
   Selection selection(const Kind& kind);
@@ -65,9 +68,27 @@ class SearchCache final : public Observer {
   Executor* loop();
 
  private:
+  struct KnownCluster {
+    Value object;
+    std::shared_ptr<const Cluster> view;  ///< nullptr: not made of this object yet
+    uint64_t change = 0;                  ///< the number of the last change that matters
+  };
+  struct PlanInputs {
+    std::vector<Value> registries;
+    std::map<std::string, KnownCluster> clusters;
+    std::shared_ptr<const Kinds> kinds;
+  };
+  using SourcesByScope = std::map<CachedScope, std::shared_ptr<MemberSource>>;
+
   void select_again();
+  std::optional<PlanInputs> plan_inputs();
+  std::vector<std::shared_ptr<const Cluster>> cluster_views(PlanInputs& inputs);
+  void keep_views(const PlanInputs& inputs);
+  void install(SearchPlan plan);
   void begin_loop();
-  void start_or_stop(const SearchPlan& plan);
+  void use_other_client(const std::string& cluster);
+  std::shared_ptr<MemberSource> biggest_of(const std::string& cluster);
+  std::vector<std::shared_ptr<MemberSource>> sources_of(const std::string& cluster);
   std::shared_ptr<CacheBudget> budget_of(const std::string& cluster);
   void notify(const std::string& resource);
   void put(const Change& change);
@@ -75,12 +96,17 @@ class SearchCache final : public Observer {
 
   Options options_;
   std::atomic<uint64_t> generation_{0};
+  /// One plan is made at a time, without mutex_, which the fold thread takes. Locked before it.
+  std::mutex planning_mutex_;
   std::mutex mutex_;  // of what follows
-  std::map<std::string, Value> registries_, clusters_;
+  std::map<std::string, Value> registries_;
+  std::map<std::string, KnownCluster> clusters_;
+  uint64_t last_change_ = 0;            // of clusters_
   bool changed_ = false;                // registries_ or clusters_, since the plan was made
   std::shared_ptr<const Kinds> kinds_;  // of the plan
-  SearchPlan plan_;
-  std::map<CachedScope, std::shared_ptr<MemberSource>> sources_;
+  SearchPlan plan_;                     // written with both locks, as the next three
+  SourcesByScope sources_;
+  std::map<std::string, Sources> by_resource_;
   std::shared_ptr<CacheBudget> total_;
   std::map<std::string, std::weak_ptr<CacheBudget>> budgets_;
   MemberSource::Shared shared_;

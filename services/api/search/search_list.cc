@@ -1,61 +1,121 @@
 #include "services/api/search/search_list.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shiplog::api {
 namespace {
 
-constexpr size_t kAtOnce = 1000;
+constexpr size_t kAtOnce = 64;
+/// What an object is counted with whose JSON is not looked at.
+constexpr size_t kLookedAtName = 64;
+/// Of a page: a page of the largest objects still can be answered in every form.
+constexpr CachedWalk::Limits kPage{kMostPageObjects, size_t{16} << 20U, size_t{64} << 20U};
+/// Of what is answered as a whole. It is gathered in steps, so that it ends when the client has gone.
+constexpr size_t kMostWhole = size_t{64} << 20U;
+constexpr size_t kMostLookedAt = size_t{1} << 30U;
+constexpr CachedWalk::Limits kStep{0, kMostWhole, size_t{4} << 20U};
 
-/// Goes through the sources in the order of clusters, from where the token says.
-class PageCollector {
- public:
-  PageCollector(const CachedQuery& query, const std::function<bool()>& stop) : query_{query}, stop_{stop} {}
+/// Of before anything is read: a watch from there on repeats what changes meanwhile.
+MultiVersion version_for(const SearchCache::Sources& sources, const CachedQuery& query) {
+  return query.from.cluster.empty() ? version_of(sources) : parse_multi_version(query.from.versions);
+}
 
-  /// False: the page is full.
-  Result<bool> take_all(const CachedCollection& collection, std::string after) {
-    const std::string name = query_.name.empty() ? query_.fields.name().value_or("") : query_.name;
-    if (!name.empty() && (!query_.ns.empty() || !collection.scope().namespaced)) {
-      const auto object = after.empty() ? collection.find(query_.ns, name) : nullptr;
-      if (object == nullptr) return true;
-      SHIPLOG_TRY(const bool wanted, matches(*object));
-      if (wanted) taken.push_back(object);
-      return true;
+/// All but the objects.
+CachedList begin_list(const Kind& kind, const SearchCache::Sources& sources, const MultiVersion& version) {
+  CachedList list;
+  list.api_version = kind.api_version();
+  list.kind = kind.list_kind;
+  list.metadata = Value::object({{"resourceVersion", to_text(version)}});
+  list.warnings = missing_in(sources);
+  return list;
+}
+
+Result<std::vector<CachedObject::Ptr>> all_of(CachedWalk& walk, const std::function<bool()>& stop) {
+  std::vector<CachedObject::Ptr> all;
+  size_t bytes = 0;
+  size_t steps = 0;
+  while (!walk.done() && !stop()) {
+    SHIPLOG_TRY(auto some, walk.next(kStep));
+    for (auto& object : some) {
+      bytes += object->json_bytes();
+      all.push_back(std::move(object));
     }
-    while (!stop_()) {
-      const auto objects = collection.objects(query_.ns, after, kAtOnce);
-      for (const auto& object : objects) {
-        if (full()) return false;
-        SHIPLOG_TRY(const bool wanted, matches(*object));
-        after = CachedCollection::position_text(*object);
-        if (!wanted) continue;
-        taken.push_back(object);
-        last = after;
-      }
-      if (objects.size() < kAtOnce) break;
+    if (bytes > kMostWhole || ++steps > kMostLookedAt / kStep.looked_at) {
+      return Error{ErrorCode::kTooLarge,
+                   "the list is too large for one answer in this form: set limit, or accept application/json"};
     }
-    return true;
   }
-
-  bool full() const { return query_.limit > 0 && taken.size() >= query_.limit; }
-
-  Result<bool> matches(const CachedObject& object) {
-    if (!query_.name.empty() && object.name() != query_.name) return false;
-    if (query_.labels.empty() && query_.fields.empty()) return true;
-    SHIPLOG_TRY(const Value value, object.value(compressor_));
-    return query_.labels.matches(value["metadata"]["labels"]) && query_.fields.matches(value);
-  }
-
-  std::vector<CachedObject::Ptr> taken;
-  std::string last;  // position of the last one
-
- private:
-  const CachedQuery& query_;
-  const std::function<bool()>& stop_;
-  Compressor compressor_;
-};
+  return all;
+}
 
 }  // namespace
+
+CachedWalk::CachedWalk(SearchCache::Sources sources, CachedQuery query)
+    : sources_{std::move(sources)},
+      query_{std::move(query)},
+      name_{query_.name.empty() ? query_.fields.name().value_or("") : query_.name} {
+  const std::string& cluster = query_.from.cluster;
+  while (!done() && sources_[at_]->scope().cluster < cluster) ++at_;
+  if (!done() && sources_[at_]->scope().cluster == cluster) after_ = query_.from.position;
+}
+
+bool CachedWalk::Gathered::full(const Limits& limits) const {
+  return (limits.objects > 0 && objects.size() >= limits.objects) || bytes >= limits.bytes ||
+         looked_at >= limits.looked_at;
+}
+
+/// Namespaces of one cluster are in one order: what is behind the position in it counts for all of them.
+void CachedWalk::next_source() {
+  const std::string& cluster = sources_[at_]->scope().cluster;
+  ++at_;
+  if (done() || sources_[at_]->scope().cluster != cluster) after_.clear();
+}
+
+Result<std::vector<CachedObject::Ptr>> CachedWalk::next(const Limits& limits) {
+  Gathered gathered;
+  while (!done() && !gathered.full(limits)) {
+    const CachedCollection& collection = sources_[at_]->collection();
+    if (!name_.empty() && (!query_.ns.empty() || !collection.scope().namespaced)) {
+      const auto object = after_.empty() ? collection.find(query_.ns, name_) : nullptr;
+      if (object != nullptr) {
+        SHIPLOG_TRY(take(object, gathered));
+      }
+      next_source();
+      continue;
+    }
+    const auto some = collection.objects(query_.ns, after_, kAtOnce);
+    for (const auto& object : some) {
+      if (gathered.full(limits)) return std::move(gathered.objects);
+      SHIPLOG_TRY(take(object, gathered));
+      after_ = CachedCollection::position_text(*object);
+    }
+    if (some.size() < kAtOnce) next_source();
+  }
+  return std::move(gathered.objects);
+}
+
+Result<void> CachedWalk::take(const CachedObject::Ptr& object, Gathered& into) {
+  SHIPLOG_TRY(const bool wanted, matches(*object, into));
+  if (!wanted) return ok();
+  into.bytes += object->json_bytes();
+  into.objects.push_back(object);
+  return ok();
+}
+
+Result<bool> CachedWalk::matches(const CachedObject& object, Gathered& into) {
+  into.looked_at += kLookedAtName;
+  if (!name_.empty() && object.name() != name_) return false;
+  if (query_.labels.empty() && query_.fields.empty()) return true;
+  into.looked_at += object.json_bytes();
+  SHIPLOG_TRY(const Value value, object.value(compressor_));
+  return query_.labels.matches(value["metadata"]["labels"]) && query_.fields.matches(value);
+}
+
+MultiContinue CachedWalk::position(std::string versions) const {
+  if (done()) return {};
+  return {std::move(versions), sources_[at_]->scope().cluster, after_};
+}
 
 SearchCache::Sources sources_for(const SearchCache::Sources& sources, const std::string& ns) {
   if (ns.empty()) return sources;
@@ -83,45 +143,32 @@ MultiVersion version_of(const SearchCache::Sources& sources) {
   MultiVersion version;
   for (const auto& source : sources) {
     std::string own = source->collection().version();
-    if (own.empty()) continue;
-    const auto [at, first] = version.of.emplace(source->scope().cluster, own);
-    if (!first) at->second = smaller_version(at->second, own);
+    if (!own.empty()) version.of.emplace(source->scope().version_key(), std::move(own));
   }
   return version;
 }
 
 Result<CachedList> list_cached(const Kind& kind, const SearchCache::Sources& sources, const CachedQuery& query,
                                const std::function<bool()>& stop) {
-  CachedList list;
-  list.api_version = kind.api_version();
-  list.kind = kind.list_kind;
-  // Before anything is read: a watch from there on repeats what changes meanwhile.
-  MultiVersion version = version_of(sources);
-  if (!query.from.cluster.empty()) version = parse_multi_version(query.from.versions);
-
-  PageCollector collector{query, stop};
-  MultiContinue token;
-  // A cluster with several namespaces has them in one order: by namespace.
-  for (size_t index = 0; index < sources.size(); ++index) {
-    const MemberSource& source = *sources[index];
-    const std::string& cluster = source.scope().cluster;
-    if (cluster < query.from.cluster) continue;
-    const bool goes_on = cluster == query.from.cluster;
-    SHIPLOG_TRY(const bool whole, collector.take_all(source.collection(), goes_on ? query.from.position : ""));
-    if (!whole) {
-      token = {to_text(version), cluster, collector.last};
-      break;
-    }
-    if (collector.full() && index + 1 < sources.size()) {
-      const std::string& next = sources[index + 1]->scope().cluster;
-      token = {to_text(version), next, next == cluster ? collector.last : ""};
-      break;
-    }
+  const MultiVersion version = version_for(sources, query);
+  CachedList list = begin_list(kind, sources, version);
+  CachedWalk walk{sources, query};
+  if (query.limit == 0) {
+    SHIPLOG_TRY(list.objects, all_of(walk, stop));
+    return list;
   }
-  list.objects = std::move(collector.taken);
-  list.metadata = Value::object({{"resourceVersion", to_text(version)}});
-  if (const std::string text = to_text(token); !text.empty()) list.metadata.set("continue", text);
-  list.warnings = missing_in(sources);
+  CachedWalk::Limits limits = kPage;
+  limits.objects = std::min(query.limit, limits.objects);
+  SHIPLOG_TRY(list.objects, walk.next(limits));
+  if (const std::string token = to_text(walk.position(to_text(version))); !token.empty()) {
+    list.metadata.set("continue", token);
+  }
+  return list;
+}
+
+CachedList list_in_parts(const Kind& kind, const SearchCache::Sources& sources, const CachedQuery& query) {
+  CachedList list = begin_list(kind, sources, version_for(sources, query));
+  list.rest = std::make_shared<CachedWalk>(sources, query);
   return list;
 }
 

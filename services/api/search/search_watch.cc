@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "events/base/json.h"
@@ -14,7 +15,12 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr size_t kEventsAtOnce = 256;
-constexpr size_t kBytesAtOnce = size_t{512} << 10U;
+constexpr size_t kObjectsAtOnce = 64;
+/// Written and not taken yet, of each watch.
+constexpr size_t kBytesAtOnce = size_t{128} << 10U;
+/// Of the JSON of objects, in one turn: other watches have theirs in between, also if nothing matches.
+constexpr size_t kLookedAtInTurn = size_t{4} << 20U;
+constexpr int64_t kLongestWatchSeconds = 7 * 24 * 3600;
 constexpr auto kBookmarkEvery = std::chrono::seconds{60};
 constexpr Millis kTick{1'000};
 
@@ -43,7 +49,7 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
       : watches_{watches}, context_{std::move(context)}, query_{std::move(query)}, bookmarks_{options.bookmarks} {
     int64_t seconds = options.timeout_seconds.value_or(0);
     if (seconds <= 0) seconds = 1800 + static_cast<int64_t>(random_below(*watches_.server_->options.random, 1800));
-    ends_ = Steady::now() + std::chrono::seconds{seconds};
+    ends_ = Steady::now() + std::chrono::seconds{std::min(seconds, kLongestWatchSeconds)};
     next_bookmark_ = Steady::now() + kBookmarkEvery;
   }
 
@@ -55,24 +61,24 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
     resource_ = resource_id(*context_->kind);
     const auto selection = watches_.cache_.selection(*context_->kind);
     generation_ = selection.generation;
-    std::vector<std::string> clusters;
+    std::vector<std::string> keys;
     for (const auto& source : sources_for(selection.sources, query_.ns)) {
       FollowedSource one;
       one.source = source;
-      clusters.push_back(source->scope().cluster);
-      const auto wanted = version.at(source->scope().cluster);
+      keys.push_back(source->scope().version_key());
+      const auto wanted = version.at(keys.back());
       if (wanted && *wanted != "0") {
         // Also of one that is not listed yet: what was deleted meanwhile would be missed.
         const auto mark = source->collection().mark_of(*wanted);
         if (!mark) return too_old_for_watch(source->scope().cluster);
         one.mark = *mark;
         one.at = *wanted;
-        one.begun = true;
+        one.begun = one.whole = true;
       }
       followed_.push_back(std::move(one));
     }
-    for (const auto& [cluster, own] : version.of) {
-      if (std::ranges::find(clusters, cluster) == clusters.end()) return too_old_for_watch(cluster);
+    for (const auto& [key, own] : version.of) {
+      if (!is_object_key(key) && std::ranges::find(keys, key) == keys.end()) return too_old_for_watch(key);
     }
     context_->writer->start(
         200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
@@ -83,17 +89,17 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
     return ok();
   }
 
-  /// True: the caller is to run pull(), and nobody else does.
+  /// True: the caller has to run pull(). One thread at a time gets true.
   bool take_turn() { return !over() && !running_.exchange(true); }
 
   /// What is new, unless the client has yet to take the last bytes.
   void pull() {
     again_ = false;
-    if (!over() && !writing_.load()) send_new();
+    if (!over() && !writing_.load() && send_new()) again_ = true;
     running_ = false;
     if (again_.load() && !writing_.load()) watches_.run(shared_from_this());
   }
-  /// Something has changed: whoever runs pull() now looks again.
+  /// Something has changed: a pull() under way runs once more.
   void mark_again() { again_ = true; }
 
   void finish() {
@@ -104,28 +110,43 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
   struct FollowedSource {
     std::shared_ptr<MemberSource> source;
     bool begun = false;  // else its objects are sent as soon as it is listed
-    CachedCollection::Mark mark = 0;
-    std::string at = "0";                    // up to which version everything was sent; "0": not all objects yet
-    std::string then;                        // `at`, once `initial` is sent
-    std::vector<CachedObject::Ptr> initial;  // to be sent
-    size_t sent = 0;                         // of these
+    bool whole = false;  // all objects that there were are sent; else those up to `after`
+    std::string after;
+    CachedCollection::Mark mark = 0;  // of what was sent, everything before it is sent, too
+    std::string at = "0";             // up to which version everything was sent; "0": not all objects yet
   };
 
-  void send_new() {
+  /// True: there is more to look at, and nothing was written that has to be taken before.
+  bool send_new() {
     std::string out;
-    bool more = false;
-    if (watches_.cache_.generation() != generation_ && selected_otherwise()) return finish();
-    for (FollowedSource& one : followed_) {
-      if (auto taken = take(one, out); !taken) return fail(taken.error(), std::move(out));
-      more = more || events_ >= kEventsAtOnce || out.size() >= kBytesAtOnce;
-      if (more) break;
+    if (watches_.cache_.generation() != generation_ && selected_otherwise()) {
+      finish();
+      return false;
     }
-    events_ = 0;
+    events_ = looked_at_ = 0;
+    bool more = false;
+    for (size_t step = 0; step < followed_.size() && !more; ++step) {
+      FollowedSource& one = followed_[next_ % followed_.size()];
+      if (auto taken = take(one, out); !taken) {
+        fail(taken.error(), std::move(out));
+        return false;
+      }
+      // The next turn begins behind it: a cluster with very many changes holds up no other.
+      ++next_;
+      more = enough(out);
+    }
     const auto now = Steady::now();
-    if (out.empty() && bookmarks_ && now >= next_bookmark_) bookmark(out);
-    const bool last = now >= ends_ && out.empty();
-    if (last) return finish();
-    if (out.empty()) return;
+    if (out.empty() && !more && bookmarks_ && now >= next_bookmark_) bookmark(out);
+    if (now >= ends_ && out.empty()) {
+      finish();
+      return false;
+    }
+    if (out.empty()) return more;
+    write(std::move(out));
+    return false;
+  }
+
+  void write(std::string out) {
     writing_ = true;
     context_->writer->write(std::move(out), [self = shared_from_this()](const Result<void>& written) {
       self->writing_ = false;
@@ -145,45 +166,64 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
   }
 
   Result<void> take(FollowedSource& one, std::string& out) {
-    const CachedCollection& collection = one.source->collection();
     if (!one.begun) {
-      if (!collection.listed()) return ok();
-      auto moment = collection.now(query_.ns);
-      one.mark = moment.mark;
-      one.then = std::move(moment.version);
-      one.initial = std::move(moment.objects);
+      if (!one.source->collection().listed()) return ok();
+      one.mark = one.source->collection().now(query_.ns, {}, 0).mark;
       one.begun = true;
     }
-    for (; one.sent < one.initial.size() && !enough(out); ++one.sent) {
-      SHIPLOG_TRY(const Value object, one.initial[one.sent]->value(compressor_));
-      if (matches(object)) event("ADDED", object, out);
-      one.initial[one.sent] = nullptr;
+    while (!one.whole) {
+      if (enough(out)) return ok();
+      SHIPLOG_TRY(send_some(one, out));
     }
-    if (one.sent < one.initial.size()) return ok();
-    if (!one.then.empty()) {
-      one.at = std::exchange(one.then, {});
-      one.initial = {};
-      one.sent = 0;
+    const std::string newest = one.source->collection().version();
+    SHIPLOG_TRY(const bool all, send_changes(one, std::nullopt, out));
+    if (all && !newest.empty()) one.at = newest;
+    return ok();
+  }
+
+  /// Some more of the objects that are there. No object is held until its turn; what has changed since the last turn is
+  /// sent first of those that were sent, so that these and the new ones are of the same moment.
+  Result<void> send_some(FollowedSource& one, std::string& out) {
+    const auto moment = one.source->collection().now(query_.ns, one.after, kObjectsAtOnce);
+    SHIPLOG_TRY(const bool all, send_changes(one, moment.mark, out));
+    if (!all) return ok();
+    for (const auto& cached : moment.objects) {
+      if (enough(out)) return ok();
+      looked_at_ += cached->json_bytes();
+      SHIPLOG_TRY(const Value object, cached->value(compressor_));
+      if (matches(object)) event("ADDED", object, *cached, out);
+      one.after = CachedCollection::position_text(*cached);
     }
-    const std::string newest = collection.version();
-    while (!enough(out)) {
-      const auto changes = collection.changes(one.mark, kEventsAtOnce);
-      if (!changes) return too_old_for_watch(one.source->scope().cluster);
-      if (changes->empty()) {
-        if (!newest.empty()) one.at = newest;
-        break;
-      }
-      for (const CachedChange& change : *changes) {
-        if (enough(out)) break;
-        ++one.mark;
-        one.at = change.version;
-        SHIPLOG_TRY(send_change(change, out));
-      }
+    if (moment.objects.size() < kObjectsAtOnce) {
+      one.whole = true;
+      one.at = moment.version;
     }
     return ok();
   }
 
-  bool enough(const std::string& out) const { return events_ >= kEventsAtOnce || out.size() >= kBytesAtOnce; }
+  /// The changes up to the mark, or all there are. False: more are left for the next turn.
+  Result<bool> send_changes(FollowedSource& one, std::optional<CachedCollection::Mark> until, std::string& out) {
+    while (!until || one.mark < *until) {
+      if (enough(out)) return false;
+      const auto changes = one.source->collection().changes(one.mark, kEventsAtOnce);
+      if (!changes) return too_old_for_watch(one.source->scope().version_key());
+      if (changes->empty()) return true;
+      for (const CachedChange& change : *changes) {
+        if (until && one.mark >= *until) return true;
+        if (enough(out)) return false;
+        ++one.mark;
+        if (one.whole) one.at = change.version;
+        if (one.whole || change.object->position() <= CachedCollection::position_of(one.after)) {
+          SHIPLOG_TRY(send_change(change, out));
+        }
+      }
+    }
+    return true;
+  }
+
+  bool enough(const std::string& out) const {
+    return events_ >= kEventsAtOnce || out.size() >= kBytesAtOnce || looked_at_ >= kLookedAtInTurn;
+  }
 
   bool matches(const Value& object) const {
     const Value& metadata = object["metadata"];
@@ -195,10 +235,11 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
   /// An object that does no longer match is a deletion for this client, one that does now is new.
   Result<void> send_change(const CachedChange& change, std::string& out) {
     if (!query_.ns.empty() && change.object->ns() != query_.ns) return ok();
+    looked_at_ += change.object->json_bytes();
     SHIPLOG_TRY(const Value object, change.object->value(compressor_));
     const bool selects = !query_.labels.empty() || !query_.fields.empty() || !query_.name.empty();
     if (!selects) {
-      event(word_of(change.what), object, out);
+      event(word_of(change.what), object, *change.object, out);
       return ok();
     }
     bool before = false;
@@ -208,25 +249,25 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
     }
     const bool now = change.what != CachedChange::What::kDeleted && matches(object);
     if (now) {
-      event(before ? "MODIFIED" : "ADDED", object, out);
+      event(before ? "MODIFIED" : "ADDED", object, *change.object, out);
     } else if (before) {
-      event("DELETED", object, out);
+      event("DELETED", object, *change.object, out);
     }
     return ok();
   }
 
   /// 6.5.8: what was sent of all clusters.
-  std::string version() const {
+  MultiVersion version() const {
     MultiVersion version;
-    for (const FollowedSource& one : followed_) {
-      const auto [at, first] = version.of.emplace(one.source->scope().cluster, one.at);
-      if (!first) at->second = smaller_version(at->second, one.at);
-    }
-    return to_text(version);
+    for (const FollowedSource& one : followed_) version.of.emplace(one.source->scope().version_key(), one.at);
+    return version;
   }
 
-  void event(const char* type, Value object, std::string& out) {
-    object.edit("metadata").set("resourceVersion", version());
+  void event(const char* type, Value object, const CachedObject& cached, std::string& out) {
+    MultiVersion reached = version();
+    const std::string cluster = object["metadata"]["annotations"][kCachedFromCluster].str();
+    reached.of.emplace(object_key(cluster), cached.version());
+    object.edit("metadata").set("resourceVersion", to_text(reached));
     write_event(type, cached_in_form(*context_, object, watches_.server_->options.clock->now(), !columns_sent_), out);
     columns_sent_ = true;
     ++events_;
@@ -236,7 +277,7 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
     next_bookmark_ = Steady::now() + kBookmarkEvery;
     const Kind& kind = *context_->kind;
     Value object = Value::object({{"apiVersion", kind.api_version()}, {"kind", kind.kind}});
-    object.edit("metadata").set("resourceVersion", version());
+    object.edit("metadata").set("resourceVersion", to_text(version()));
     object.edit("metadata").set("creationTimestamp", Value{});
     if (context_->accept.form == Accept::Form::kTable) {
       Value table = table_of(kind, {}, IncludeObject::kMetadata, watches_.server_->options.clock->now(),
@@ -270,7 +311,8 @@ class SearchWatches::Session : public std::enable_shared_from_this<SearchWatches
   uint64_t generation_ = 0;
   std::vector<FollowedSource> followed_;
   Compressor compressor_;
-  size_t events_ = 0;  // in this turn
+  size_t events_ = 0, looked_at_ = 0;  // in this turn
+  size_t next_ = 0;                    // of followed_, where it begins
   bool columns_sent_ = false;
   Steady::time_point ends_, next_bookmark_;
   std::atomic<bool> running_{false}, again_{false}, writing_{false}, over_{false};

@@ -14,7 +14,7 @@
 namespace shiplog::api {
 
 /// Watches over clusters (6.5.8 to 6.5.12). A watch takes what is new when its client has received the last bytes: a
-/// slow one delays nobody, and one that falls behind the newest changes ends with 410. It ends when the selection
+/// slow client delays no other, and one that falls behind the newest changes ends with 410. It ends when the selection
 /// changes, so that the client begins again with the clusters that there are then. Threads: any.
 class SearchWatches : public std::enable_shared_from_this<SearchWatches> {
  public:
