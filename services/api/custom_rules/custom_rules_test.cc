@@ -143,6 +143,33 @@ TEST(CustomRules, TransitionRulesNeedAnOldValue) {
   EXPECT_EQ(errors(kImmutable, "{a: z}", "{list: []}"), Texts{}) << "there was no a";
 }
 
+TEST(CustomRules, WhatHasNoTypeCannotBeChangedWhereAnObjectIsImmutable) {
+  const std::string schema = R"(
+type: object
+properties:
+  spec:
+    type: object
+    x-kubernetes-validations: [{rule: self == oldSelf, message: is immutable}]
+    properties:
+      parameters: {type: object, x-kubernetes-preserve-unknown-fields: true}
+      raw: {x-kubernetes-preserve-unknown-fields: true}
+      list: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}
+      'no name': {type: string}
+      name: {type: string, nullable: true}
+)";
+  const Texts refused = {"spec: Invalid value: \"object\": is immutable"};
+  const auto updated = [&](const char* to, const char* from) { return errors(schema, to, from); };
+  EXPECT_EQ(updated("{spec: {parameters: {image: evil, x: 1}}}", "{spec: {parameters: {image: good, x: 1}}}"), refused);
+  EXPECT_EQ(updated("{spec: {raw: 2}}", "{spec: {raw: 1}}"), refused);
+  EXPECT_EQ(updated("{spec: {raw: 2}}", "{spec: {parameters: {}}}"), refused);
+  EXPECT_EQ(updated("{spec: {raw: 2}}", "{spec: {name: null}}"), refused);
+  EXPECT_EQ(updated("{spec: {name: null}}", "{spec: {raw: 2}}"), refused);
+  EXPECT_EQ(updated("{spec: {list: [{a: 2}]}}", "{spec: {list: [{a: 1}]}}"), refused);
+  EXPECT_EQ(updated("{spec: {'no name': b}}", "{spec: {'no name': a}}"), refused);
+  const char* same = "{spec: {parameters: {image: good}, raw: [1, {a: 1}], list: [{a: 1}], 'no name': a, name: null}}";
+  EXPECT_EQ(updated(same, same), Texts{});
+}
+
 TEST(CustomRules, ItemsOfMapListsCorrespondByTheirKeys) {
   EXPECT_EQ(errors(kImmutable, "{list: [{k: b, v: 2}, {k: a, v: 1}]}", "{list: [{k: a, v: 1}, {k: b, v: 2}]}"),
             Texts{});
@@ -247,6 +274,18 @@ properties:
       << "what has no schema is not seen";
 }
 
+TEST(CustomRules, DurationsOfASchemaMayHaveDays) {
+  const std::string schema =
+      "{type: object, properties: {d: {type: string, format: duration, x-kubernetes-validations: [{rule: self > "
+      "duration('1h')}]}}}";
+  for (const char* object : {"{d: 3d}", "{d: 2 weeks}", "{d: 90m}"}) {
+    EXPECT_EQ(errors(schema, object), Texts{}) << object;
+    EXPECT_TRUE(validate(*schema_of(schema), yaml(object)).empty()) << object;
+  }
+  EXPECT_EQ(errors(schema, "{d: 3 s}"), Texts{"d: Invalid value: \"3 s\": failed rule: self > duration('1h')"});
+  EXPECT_FALSE(validate(*schema_of(schema), yaml("{d: 3 moons}")).empty());
+}
+
 TEST(CustomRules, ExpensiveRulesEndAtTheirLimitsAndRefuseTheObject) {
   std::string object = "{l: [";
   for (int i = 0; i < 1000; ++i) object += std::to_string(i) + ",";
@@ -265,6 +304,45 @@ TEST(CustomRules, ExpensiveRulesEndAtTheirLimitsAndRefuseTheObject) {
   EXPECT_EQ(errors(with("self.all(a, self.exists(b, b == 60 || a == 70000))", 40), object),
             Texts{"l: Invalid value: \"array\": validation failed due to running out of cost budget, no further "
                   "validation rules will be run"});
+}
+
+TEST(CustomRules, WhatContainsManyWrongValuesIsComparedOnce) {
+  const auto rules = compile_rules(schema_of(
+      "{type: object, properties: {l: {type: array, items: {type: string, x-kubernetes-validations: [{rule: self != "
+      "'b'}]}}}}"));
+  Value old = Value::object();
+  Value now = Value::object();
+  for (int i = 0; i < 4000; ++i) {
+    old.edit("l").push_back("a");
+    now.edit("l").push_back(i < 2000 ? "a" : "b");
+  }
+  constexpr int64_t kRules = 4000 * 2;  // and 501 for the comparison
+  const auto found = [&](int64_t budget) { return texts_of(validate_rules(*rules, now, &old, budget).causes); };
+  EXPECT_EQ(found(kRules + 501).back(), "l[2099]: Invalid value: \"b\": failed rule: self != 'b'");
+  EXPECT_EQ(found(kRules / 2 + 102),
+            Texts{"l[2000]: Invalid value: \"string\": validation failed due to running out of "
+                  "cost budget, no further validation rules will be run"})
+      << "the comparison is not free";
+  EXPECT_EQ(validate_rules(*rules, now, &old).causes.size(), 100U);
+  EXPECT_EQ(validate_rules(*rules, now, &now).warnings.size(), 100U);
+}
+
+TEST(CustomRules, TheErrorsOfADefinitionAreBounded) {
+  std::string schema = "{type: object, x-kubernetes-validations: [";
+  for (int i = 0; i < 150; ++i) schema += "{rule: self.nope},";
+  EXPECT_EQ(compile_errors(schema + "]}").size(), 100U);
+}
+
+TEST(CustomRules, TheRegularExpressionsOfADefinitionAreBounded) {
+  std::string schema = "{type: object, properties: {a: {type: string}}, x-kubernetes-validations: [";
+  for (int i = 0; i < 40; ++i) schema += "{rule: \"self.a.matches(r'^\\\\pL{1,99}$')\"},";
+  const Texts found = compile_errors(schema + "]}");
+  ASSERT_FALSE(found.empty());
+  EXPECT_NE(found[0].find("the regular expressions of all rules are too large together"), std::string::npos)
+      << found[0];
+  EXPECT_EQ(compile_errors("{type: object, properties: {a: {type: string}}, x-kubernetes-validations: [{rule: "
+                           "\"self.a.matches(r'^[\\\\p{L}\\\\p{N}_.-]{1,63}$')\"}]}"),
+            Texts{});
 }
 
 TEST(CustomRules, FieldPathsLeadToFields) {

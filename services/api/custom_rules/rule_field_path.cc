@@ -3,7 +3,7 @@
 namespace shiplog::api {
 namespace {
 
-/// The text within the single quotes that `rest` begins with; `rest` goes on after them.
+/// The text within the single quotes that `rest` begins with; what follows them is left in `rest`.
 std::optional<std::string> take_quoted(std::string_view& rest) {
   static constexpr std::string_view kEscaped = "abfnrtv'\\";
   static constexpr std::string_view kMeant = "\a\b\f\n\r\t\v'\\";

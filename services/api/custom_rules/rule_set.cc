@@ -12,6 +12,9 @@ namespace shiplog::api {
 namespace {
 
 constexpr size_t kLongestShownRule = 512;
+constexpr const char* kTooLarge = "the regular expressions of all rules are too large together";
+constexpr size_t kMostCauses = 100;
+constexpr size_t kMostPatternMemory = 32 * 1024 * 1024;  // of all rules of a version
 
 class RuleCompiler {
  public:
@@ -85,6 +88,11 @@ class RuleCompiler {
                             const std::string& place) {
     CompiledRule compiled;
     compiled.rule = &rule;
+    if (is_full()) {
+      compiled.error = kTooLarge;
+      add_wrong(place + ".rule", rule.rule, compiled.error);
+      return compiled;
+    }
     auto program = cel::CelProgram::compile(rule.rule, environment);
     if (!program) {
       compiled.error = "compilation failed: " + program.error().message;
@@ -92,20 +100,41 @@ class RuleCompiler {
       compiled.error = "cel expression must evaluate to a bool";
     } else {
       compiled.uses_old_self = program.value().uses("oldSelf");
+      compiled.error = memory_problem(program.value());
+    }
+    if (compiled.error.empty()) {
       compiled.program = std::move(program).value();
     }
     if (!compiled.error.empty()) add_wrong(place + ".rule", rule.rule, compiled.error);
     if (!compiled.program || rule.message_expression.empty()) return compiled;
+    compile_message(rule, environment, place, compiled);
+    return compiled;
+  }
+
+  void compile_message(const ValidationRule& rule, const cel::CelEnvironment& environment, const std::string& place,
+                       CompiledRule& compiled) {
     auto message = cel::CelProgram::compile(rule.message_expression, environment);
     if (!message) {
       add_wrong(place + ".messageExpression", rule.message_expression,
                 "messageExpression compilation failed: " + message.error().message);
     } else if (!message.value().type().is(cel::CelType::Kind::kString)) {
       add_wrong(place + ".messageExpression", rule.message_expression, "messageExpression must evaluate to a string");
+    } else if (const std::string problem = memory_problem(message.value()); !problem.empty()) {
+      add_wrong(place + ".messageExpression", rule.message_expression, problem);
     } else {
       compiled.message = std::move(message).value();
     }
-    return compiled;
+  }
+
+  /// A few bytes of a regular expression may take a megabyte, for as long as the definition exists.
+  std::string memory_problem(const cel::CelProgram& program) {
+    memory_ += program.memory();
+    return memory_ <= kMostPatternMemory ? "" : kTooLarge;
+  }
+
+  /// What is left is not compiled, as that could take minutes.
+  bool is_full() const {
+    return memory_ > kMostPatternMemory || (causes_ != nullptr && causes_->size() >= kMostCauses);
   }
 
   void check_uses(const CompiledRule& compiled, const std::string& place, const std::string& uncorrelatable) {
@@ -128,11 +157,14 @@ class RuleCompiler {
   }
 
   void add(std::string field, const char* reason, std::string message) {
-    if (causes_ != nullptr) causes_->push_back({std::move(field), reason, std::move(message)});
+    if (causes_ != nullptr && causes_->size() < kMostCauses) {
+      causes_->push_back({std::move(field), reason, std::move(message)});
+    }
   }
 
   std::vector<FieldCause>* causes_;
   SchemaTypes types_;
+  size_t memory_ = 0;
 };
 
 }  // namespace
@@ -168,7 +200,7 @@ std::shared_ptr<const RuleSet> RuleCache::rules_of(const std::shared_ptr<const S
   // Outside of the lock: other kinds need not wait. Two requests may compile the same rules.
   auto rules = compile_rules(schema);
   const std::lock_guard lock{mutex_};
-  // Those of former definitions, which nobody else holds.
+  // Schemas of former definitions: nothing but this cache refers to them.
   std::erase_if(entries_, [](const auto& entry) {
     return entry.second.schema.use_count() <= (entry.second.rules == nullptr ? 1 : 2);
   });

@@ -50,7 +50,7 @@ std::shared_ptr<const RuleSet> compile_rules(const std::shared_ptr<const Schema>
 class RuleCache {
  public:
   std::shared_ptr<const RuleSet> rules_of(const std::shared_ptr<const Schema>& schema);
-  /// Whether it is known that the schema has no rules. False: it has, or nobody has asked for them.
+  /// Whether it is known that the schema has no rules. False: it has some, or it was not compiled yet.
   bool known_without(const std::shared_ptr<const Schema>& schema) const;
 
  private:

@@ -32,19 +32,19 @@ struct RulePlace {
   }
 };
 
-/// What a value was before the write. An error about a value that the write leaves as it is does not refuse the write.
-struct OldValue {
-  const Value* same = nullptr;    ///< the value at this place before; nullptr: there was none, or none corresponds
-  const Value* parent = nullptr;  ///< of the nearest place above that corresponds
-  const Value* parent_now = nullptr;
+/// A value of the write, on the stack of the walk, and what it was before. An error about a value that the write leaves
+/// as it is does not refuse the write.
+struct CorrelatedValue {
+  const Value* now = nullptr;
+  const Value* before = nullptr;     ///< at this place; nullptr: there was none, or none corresponds
+  CorrelatedValue* above = nullptr;  ///< what contains it; nullptr: it is the root
+  std::optional<bool> equal = {};    ///< once it is known: all items of a list may ask
 
-  bool unchanged(const Value& now) const {
-    if (same != nullptr) return *same == now;
-    return parent != nullptr && *parent == *parent_now;
-  }
-  /// For what is within `now`; `below` is what corresponds there.
-  OldValue within(const Value& now, const Value* below) const {
-    return same == nullptr ? *this : OldValue{below, same, &now};
+  /// The nearest place, from here on upwards, that corresponds; nullptr: none does.
+  CorrelatedValue* nearest() {
+    CorrelatedValue* at = this;
+    while (at != nullptr && at->before == nullptr) at = at->above;
+    return at;
   }
 };
 
@@ -96,10 +96,12 @@ class RuleWalk {
  public:
   explicit RuleWalk(int64_t budget) : budget_{budget} {}
 
-  void visit(const RuleNode& node, const RulePlace& place, const Value& value, const Value* old, OldValue before) {
+  /// `old`: what oldSelf is.
+  void visit(const RuleNode& node, const RulePlace& place, CorrelatedValue& here, const Value* old) {
+    const Value& value = *here.now;
     if (value.is_null() || stopped_) return;
-    evaluate(node, place, value, old, before);
-    if (value.is_array()) return visit_items(node, place, value, old, before);
+    evaluate(node, place, here, old);
+    if (value.is_array()) return visit_items(node, place, here, old);
     const bool object = value.is_object();
     if (!object || (node.properties.empty() && node.additional == nullptr)) return;
     for (const auto& member : value.members()) {
@@ -108,9 +110,9 @@ class RuleWalk {
       if (!field && node.additional == nullptr) continue;
       const RuleNode& below = field ? *property->second : *node.additional;
       const Value* old_below = old != nullptr ? old->find(member.key()) : nullptr;
-      const Value* corresponds = before.same != nullptr ? before.same->find(member.key()) : nullptr;
-      visit(below, {&place, member.key(), 0, field ? RulePlace::Step::kField : RulePlace::Step::kKey}, member.value,
-            old_below != nullptr && old_below->is_null() ? nullptr : old_below, before.within(value, corresponds));
+      CorrelatedValue there{&member.value, here.before != nullptr ? here.before->find(member.key()) : nullptr, &here};
+      visit(below, {&place, member.key(), 0, field ? RulePlace::Step::kField : RulePlace::Step::kKey}, there,
+            old_below != nullptr && old_below->is_null() ? nullptr : old_below);
       if (stopped_) return;
     }
   }
@@ -118,15 +120,16 @@ class RuleWalk {
   RuleFindings take() { return std::move(findings_); }
 
  private:
-  void visit_items(const RuleNode& node, const RulePlace& place, const Value& value, const Value* old,
-                   const OldValue& before) {
+  void visit_items(const RuleNode& node, const RulePlace& place, CorrelatedValue& here, const Value* old) {
     if (node.items == nullptr) return;
+    const Value& value = *here.now;
     const auto by_key = keyed(node, old);
     for (size_t i = 0; i < value.size() && !stopped_; ++i) {
       const Value& item = value.items()[i];
       const auto found = by_key.empty() ? by_key.end() : by_key.find(key_of(*node.schema, item));
       const Value* old_item = found == by_key.end() ? nullptr : found->second;
-      visit(*node.items, {&place, {}, i, RulePlace::Step::kIndex}, item, old_item, before.within(value, old_item));
+      CorrelatedValue there{&item, here.before != nullptr ? old_item : nullptr, &here};
+      visit(*node.items, {&place, {}, i, RulePlace::Step::kIndex}, there, old_item);
     }
   }
 
@@ -144,10 +147,9 @@ class RuleWalk {
     return items;
   }
 
-  void evaluate(const RuleNode& node, const RulePlace& place, const Value& value, const Value* old,
-                const OldValue& before) {
+  void evaluate(const RuleNode& node, const RulePlace& place, CorrelatedValue& here, const Value* old) {
     if (node.rules.empty()) return;
-    const cel::CelValue self = cel::from_json(value, node.field);
+    const cel::CelValue self = cel::from_json(*here.now, node.field);
     const cel::CelValue old_self = old != nullptr ? cel::from_json(*old, node.field) : cel::CelValue{};
     const cel::CelValue optional_old = old != nullptr ? cel::CelValue::some(old_self) : cel::CelValue::none();
     for (const CompiledRule& rule : node.rules) {
@@ -159,15 +161,15 @@ class RuleWalk {
       const bool optional = rule.rule->optional_old_self.value_or(false);
       if (rule.uses_old_self && old == nullptr && !optional) continue;
       const std::vector<cel::CelValue> variables = {self, optional ? optional_old : old_self};
-      judge(node, rule, place, value, before, variables);
+      judge(node, rule, place, here, variables);
     }
   }
 
-  void judge(const RuleNode& node, const CompiledRule& rule, const RulePlace& place, const Value& value,
-             const OldValue& before, const std::vector<cel::CelValue>& variables) {
+  void judge(const RuleNode& node, const CompiledRule& rule, const RulePlace& place, CorrelatedValue& here,
+             const std::vector<cel::CelValue>& variables) {
     cel::CelMeter meter{kRuleCost};
     const cel::CelValue result = rule.program->evaluate(variables, meter);
-    if (!spend(meter)) return stop(node, place, out_of_budget());
+    if (!spend(meter.spent())) return stop(node, place, out_of_budget());
     const std::string named = message_or_rule(*rule.rule);
     if (meter.exceeded()) {
       return stop(node, place,
@@ -179,7 +181,7 @@ class RuleWalk {
     if (result.as_bool()) return;
     const auto text = message(node, rule, place, variables);
     if (!text) return;
-    refuse(node, rule, place, value, before, *text);
+    refuse(node, rule, place, here, *text);
   }
 
   static std::string out_of_budget() {
@@ -187,9 +189,9 @@ class RuleWalk {
   }
 
   /// False: the budget of the object is spent.
-  bool spend(const cel::CelMeter& meter) {
+  bool spend(uint64_t units) {
     // Of an evaluation that was ended, it is not known how far it went beyond its limit.
-    const auto spent = static_cast<int64_t>(std::min<uint64_t>(meter.spent(), kRuleCost + 1));
+    const auto spent = static_cast<int64_t>(std::min(units, kRuleCost + 1));
     if (spent > budget_) return false;
     budget_ -= spent;
     return true;
@@ -219,7 +221,7 @@ class RuleWalk {
     if (!rule.message) return plain;
     cel::CelMeter meter{kRuleCost};
     const cel::CelValue made = rule.message->evaluate(variables, meter);
-    if (!spend(meter)) {
+    if (!spend(meter.spent())) {
       stop(node, place,
            "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be "
            "run");
@@ -248,8 +250,26 @@ class RuleWalk {
     return text.size() <= kLongestShownValue ? text : "\"" + std::string{type_word(*node.schema)} + "\"";
   }
 
-  void refuse(const RuleNode& node, const CompiledRule& rule, const RulePlace& place, const Value& value,
-              const OldValue& before, const std::string& detail) {
+  /// Whether the write leaves the value as it is; nullopt: the budget is spent.
+  std::optional<bool> unchanged(CorrelatedValue& here) {
+    CorrelatedValue* compared = here.nearest();
+    if (compared == nullptr) return false;
+    if (!compared->equal) {
+      if (!spend(cel::json_comparison_cost(*compared->now))) return std::nullopt;
+      const bool is_root = compared->above == nullptr;
+      compared->equal =
+          is_root ? unchanged_resource(*compared->before, *compared->now) : *compared->before == *compared->now;
+    }
+    return compared->equal;
+  }
+
+  void refuse(const RuleNode& node, const CompiledRule& rule, const RulePlace& place, CorrelatedValue& here,
+              const std::string& detail) {
+    if (findings_.causes.size() >= kMostFindings && findings_.warnings.size() >= kMostFindings) return;
+    const auto may_stay = rule.uses_old_self ? std::optional{false} : unchanged(here);
+    if (!may_stay) return stop(node, place, out_of_budget());
+    if ((*may_stay ? findings_.warnings.size() : findings_.causes.size()) >= kMostFindings) return;
+    const Value& value = *here.now;
     std::string path = place.text();
     if (!rule.field_path.empty()) {
       path += (path.empty() || rule.field_path.starts_with("[") ? "" : ".") + rule.field_path;
@@ -259,14 +279,11 @@ class RuleWalk {
     if (reason == "FieldValueForbidden") text = "Forbidden: " + detail;
     if (reason == "FieldValueRequired") text = "Required value: " + detail;
     if (reason == "FieldValueDuplicate") text = "Duplicate value: " + shown(node, value);
-    const bool is_root = place.step == RulePlace::Step::kRoot;
-    const bool unchanged =
-        is_root ? before.same != nullptr && unchanged_resource(*before.same, value) : before.unchanged(value);
-    if (!rule.uses_old_self && unchanged) {
-      if (findings_.warnings.size() < kMostFindings) findings_.warnings.push_back(path_text(path) + ": " + text);
-      return;
+    if (*may_stay) {
+      findings_.warnings.push_back(path_text(path) + ": " + text);
+    } else {
+      add(path, reason.empty() ? kInvalid : reason, text);
     }
-    add(path, reason.empty() ? kInvalid : reason, text);
   }
 
   void add(const std::string& path, std::string reason, std::string message) {
@@ -284,7 +301,8 @@ class RuleWalk {
 
 RuleFindings validate_rules(const RuleSet& rules, const Value& object, const Value* old, int64_t budget) {
   RuleWalk walk{budget};
-  walk.visit(*rules.root, {}, object, old, OldValue{old, nullptr, nullptr});
+  CorrelatedValue root{&object, old, nullptr};
+  walk.visit(*rules.root, {}, root, old);
   return walk.take();
 }
 
