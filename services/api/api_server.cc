@@ -63,6 +63,7 @@ struct ApiServer::Impl : std::enable_shared_from_this<ApiServer::Impl> {
   std::unique_ptr<Watches> watches;
   std::unique_ptr<HttpServer> http;
   std::shared_ptr<Workers> workers;
+  std::shared_ptr<Workers> evaluators;  // of admission policies
   std::unique_ptr<Pipeline> pipeline;
   std::unique_ptr<SqlService> sql;
   std::shared_ptr<GlobalProxy> search;
@@ -339,6 +340,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(Options options) {
   impl->server->post_blocking = [workers = impl->workers](std::function<void()> work) {
     workers->post(std::move(work));
   };
+  impl->evaluators = std::make_shared<Workers>(2);
+  impl->server->post_evaluation = [evaluators = impl->evaluators](std::function<void()> work) {
+    evaluators->post(std::move(work));
+  };
   impl->server->large = std::make_unique<LargeRequests>();
   impl->sql = std::make_unique<SqlService>(*own.clock, *own.random);
   impl->watches = std::make_unique<Watches>(impl->server);
@@ -427,6 +432,7 @@ void ApiServer::stop(Millis deadline) {
   impl_->http->stop(deadline);
   impl_->server->large->stop();
   impl_->server->denials->flush();
+  impl_->evaluators->stop();
   impl_->workers->stop();
 }
 

@@ -19,7 +19,8 @@ struct BoundPolicy {
 };
 
 /// The ValidatingAdmissionPolicies that are in force now. Kept up to date on the fold thread, so that a policy applies
-/// to every write after its own was answered. Threads: load() and on_folded() on the executor; the rest on any.
+/// to every write at this server after it has answered that of the policy. Threads: load() and on_folded() on the
+/// executor; the rest on any.
 class AdmissionPoliciesInForce final : public Observer {
  public:
   using Bound = std::shared_ptr<const std::vector<BoundPolicy>>;  ///< by the name of the policy

@@ -60,6 +60,15 @@ awaitable<void> continue_on(Lane& lane) {
       use_awaitable);
 }
 
+awaitable<void> continue_evaluating(Lane& lane) {
+  return asio::async_initiate<Token, void()>(
+      [&lane](auto handler) {
+        lane.entered = false;
+        lane.server->post_evaluation([held = shared(std::move(handler))] { std::move (*held)(); });
+      },
+      use_awaitable);
+}
+
 awaitable<Result<void>> when_current(Store& store, Lane& lane) {
   return asio::async_initiate<Token, void(Result<void>)>(
       [&store, &lane](auto handler) {

@@ -25,6 +25,8 @@ boost::asio::any_io_executor inline_executor();
 
 /// Continues on the lane.
 awaitable<void> continue_on(Lane& lane);
+/// Leaves the lane, and continues where admission policies are evaluated (Server::post_evaluation).
+awaitable<void> continue_evaluating(Lane& lane);
 /// Continues on the lane once everything that was acknowledged before is visible (Store::when_current).
 awaitable<Result<void>> when_current(Store& store, Lane& lane);
 /// Appends an entry of a client (Denials::append) and continues on the fold thread with its outcome. Error: also

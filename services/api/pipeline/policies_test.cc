@@ -103,6 +103,20 @@ TEST_F(PoliciesTest, EveryWayToWriteAnObjectIsJudged) {
   EXPECT_EQ(status("DELETE", one), 200);
 }
 
+TEST_F(PoliciesTest, PoliciesAreEvaluatedWhereTheyDelayNoOtherRequests) {
+  size_t evaluations = 0;
+  server_.server().post_evaluation = [&](std::function<void()> work) {
+    ++evaluations;
+    server_.server().post_blocking(std::move(work));
+  };
+  bind("p", rules("configmaps") + "validations: [{expression: \"object.data.k == '1'\"}]");
+  EXPECT_EQ(status("POST", "/api/v1/namespaces", json_of("{metadata: {name: shop}}")), 201);
+  EXPECT_EQ(evaluations, 0U);
+  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kMaps, config_map("b", "data: {k: '2'}")), 422);
+  EXPECT_EQ(evaluations, 2U);
+}
+
 TEST_F(PoliciesTest, AGeneratedNameIsInTheDenial) {
   bind("p", rules("configmaps") + "validations: [{expression: 'false'}]");
   const std::string refused =

@@ -118,6 +118,9 @@ struct Server : std::enable_shared_from_this<Server> {
   ServerOptions options;
   StoredObjects objects;
   std::function<void(std::function<void()>)> post_blocking;  ///< runs work that may block on the workers
+  /// Evaluates admission policies, which may take long, on threads of its own: reads, tokens and watches of all users
+  /// need the workers. May be empty: policies are evaluated where the request is.
+  std::function<void(std::function<void()>)> post_evaluation;
   std::unique_ptr<LargeRequests> large;
   std::unique_ptr<ConcurrencyLimiter> limiter;
   std::shared_ptr<Denials> denials;

@@ -331,7 +331,10 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
     if (!mutated) co_return std::move(mutated).error();
   }
   if (policies) {
+    const bool apart = server.post_evaluation != nullptr;
+    if (apart) co_await continue_evaluating(lane);
     auto allowed = judge(server, context, calls, request, proposal);
+    if (apart) co_await continue_on(lane);
     if (!allowed) co_return std::move(allowed).error();
   }
   if (validating) {
