@@ -151,9 +151,11 @@ Text decimal(const CelValue& value) {
 
 /// A whole number in base 2, 8 or 16.
 std::string in_base(uint64_t number, bool negative, unsigned base, bool upper) {
+  // A name for them: GCC 12 with sanitizers reads beyond a literal that is chosen and indexed at once.
+  const char* digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string out;
   do {
-    out += (upper ? "0123456789ABCDEF" : "0123456789abcdef")[number % base];
+    out += digits[number % base];
     number /= base;
   } while (number > 0);
   if (negative) out += '-';
