@@ -66,7 +66,8 @@ bool limits_differ(const Value& was, const Value& is) {
 bool texts_differ(const Value& was, const Value& is) { return was["message"] != is["message"]; }
 
 bool numbers_differ(const Value& before, const Value& after) {
-  static constexpr const char* kFields[] = {"observedGeneration", "currentReplicas", "desiredReplicas", "lastScaleTime"};
+  static constexpr const char* kFields[] = {"observedGeneration", "currentReplicas", "desiredReplicas",
+                                            "lastScaleTime"};
   return std::ranges::any_of(kFields, [&](const char* field) { return before[field] != after[field]; });
 }
 

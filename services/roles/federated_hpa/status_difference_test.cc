@@ -12,12 +12,13 @@ using given::json;
 constexpr Millis kHour{3'600'000};
 
 Value with_utilization(int64_t percent, const std::string& average_value) {
-  return Value::object({{"currentMetrics",
-                         Value::array({Value::object(
-                             {{"type", "Resource"},
-                              {"resource", Value::object({{"name", "cpu"},
-                                                          {"current", Value::object({{"averageUtilization", percent},
-                                                                                     {"averageValue", average_value}})}})}})})}});
+  return Value::object(
+      {{"currentMetrics",
+        Value::array({Value::object(
+            {{"type", "Resource"},
+             {"resource", Value::object({{"name", "cpu"},
+                                         {"current", Value::object({{"averageUtilization", percent},
+                                                                    {"averageValue", average_value}})}})}})})}});
 }
 
 TEST(StatusDifference, AveragesHaveToMoveByATenthAndATwentiethOfTheTarget) {
@@ -34,8 +35,8 @@ TEST(StatusDifference, AveragesHaveToMoveByATenthAndATwentiethOfTheTarget) {
 
 TEST(StatusDifference, LimitsAreWrittenEveryMinuteAndTextsWithTheAverages) {
   const auto limited = [](const std::string& reason, const std::string& message) {
-    return json(R"({"conditions":[{"type":"ScalingLimited","status":"True","reason":")" + reason +
-                R"(","message":")" + message + R"("}]})");
+    return json(R"({"conditions":[{"type":"ScalingLimited","status":"True","reason":")" + reason + R"(","message":")" +
+                message + R"("}]})");
   };
   const auto worth = [&](const Value& is, Millis since) { return worth_writing(limited("A", "a"), is, {}, since); };
   EXPECT_FALSE(worth(limited("A", "a"), kHour));
@@ -48,11 +49,11 @@ TEST(StatusDifference, LimitsAreWrittenEveryMinuteAndTextsWithTheAverages) {
 TEST(StatusDifference, ObstaclesAndReplicasAreWrittenAtOnce) {
   const Value before = json(R"({"currentReplicas":2,"conditions":[{"type":"ScalingActive","status":"True"}]})");
   EXPECT_FALSE(worth_writing(before, before, {}, Millis{0}));
-  EXPECT_TRUE(worth_writing(before, json(R"({"currentReplicas":3,"conditions":[{"type":"ScalingActive","status":"True"}]})"),
-                            {}, Millis{0}));
   EXPECT_TRUE(worth_writing(
-      before, json(R"({"currentReplicas":2,"conditions":[{"type":"ScalingActive","status":"False","reason":"X"}]})"), {},
-      Millis{0}));
+      before, json(R"({"currentReplicas":3,"conditions":[{"type":"ScalingActive","status":"True"}]})"), {}, Millis{0}));
+  EXPECT_TRUE(worth_writing(
+      before, json(R"({"currentReplicas":2,"conditions":[{"type":"ScalingActive","status":"False","reason":"X"}]})"),
+      {}, Millis{0}));
 }
 
 }  // namespace
