@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "services/api/apply/managed_fields.h"
 #include "tests/support/given.h"
 
 namespace shiplog::federated_hpa {
@@ -29,6 +30,23 @@ TEST(ReplicasField, BelongsToTheRoleAfterARescale_SSA_6) {
   const Value again = with_replicas(scaled, kDeployment, 9, given::kNoon + Millis{60'000});
   EXPECT_EQ(again["metadata"]["managedFields"].size(), 2U);
   EXPECT_EQ(again["metadata"]["managedFields"][1]["time"].as_string(), "2026-01-02T12:01:00Z");
+}
+
+TEST(ReplicasField, AnApplyWithoutItKeepsWhatWasScaled_SSA_8) {
+  const Kind& kind = *Kinds::compiled().find_type("deployments.apps");
+  const api::FieldWriter kubectl{"kubectl", "apps/v1", "", given::kNoon};
+  const auto applied = [&](const Value& live, const std::string& spec) {
+    const Value patch =
+        json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":)" + spec + "}");
+    return api::apply_fields(kubectl, kind, live, patch, false).value();
+  };
+  const Value made = applied(Value{}, R"({"replicas":3,"paused":true})").object;
+  const Value scaled = with_replicas(made, kDeployment, 8, given::kNoon);
+  EXPECT_EQ(applied(scaled, R"({"paused":true})").object["spec"]["replicas"], Value{8});
+  const auto again = applied(scaled, R"({"replicas":3,"paused":true})");
+  ASSERT_EQ(again.conflicts.size(), 1U);
+  EXPECT_EQ(again.conflicts[0].field, ".spec.replicas");
+  EXPECT_EQ(again.conflicts[0].manager, R"("federated-hpa" with subresource "scale" using apps/v1)");
 }
 
 TEST(ReplicasField, AnObjectWithoutManagersGetsNone) {
