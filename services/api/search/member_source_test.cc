@@ -218,6 +218,7 @@ TEST_F(MemberSourceTest, AnErrorOfTheMemberIsAProblemWithItsStatus) {
 }
 
 TEST_F(MemberSourceTest, AFrozenMemberHoldsUpNoOther) {
+  shared_.loop = &hasty_;
   start(
       [this](const HttpRequest&, const Writer& writer) {
         const std::lock_guard lock{mutex_};
@@ -229,6 +230,7 @@ TEST_F(MemberSourceTest, AFrozenMemberHoldsUpNoOther) {
   loop_.post([&] { ran = true; });
   EXPECT_TRUE(eventually([&] { return ran.load(); })) << "its thread waits for no member";
   EXPECT_TRUE(eventually([&] { return source_->settled(); })) << "requests do not wait for it for ever";
+  EXPECT_EQ(source_->problem(), "") << "it is not known to have failed";
   EXPECT_FALSE(source_->collection().listed());
 }
 
