@@ -110,6 +110,12 @@ void KafkaCluster::start(int broker) {
   node.process = std::make_unique<e2e::Process>(std::move(command), extra, folder + ".log");
 }
 
+void KafkaCluster::change(const std::string& name, const std::string& value) {
+  const auto is_it = [&](const std::string& setting) { return setting.starts_with(name + "="); };
+  std::erase_if(settings_, is_it);
+  settings_.push_back(name + "=" + value);
+}
+
 void KafkaCluster::kill(int broker) { nodes_.at(static_cast<size_t>(broker)).process->kill(); }
 
 void KafkaCluster::wait_ready(int brokers) {

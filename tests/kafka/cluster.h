@@ -27,6 +27,8 @@ class KafkaCluster {
   /// kill -9 of a broker, and its restart with the same data, without waiting.
   void kill(int broker);
   void start(int broker);
+  /// Another value for a setting of all brokers, from their next start on.
+  void change(const std::string& name, const std::string& value);
   /// Process::freeze() and Process::thaw() of a broker.
   bool freeze(int broker) { return nodes_.at(static_cast<size_t>(broker)).process->freeze(); }
   void thaw(int broker) { nodes_.at(static_cast<size_t>(broker)).process->thaw(); }

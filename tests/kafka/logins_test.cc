@@ -1,5 +1,6 @@
 // Logins with a password and with a token, refused ones, and a broker that slows its clients down.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <iterator>
@@ -22,12 +23,15 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(JournalContract);
 namespace shiplog::kafka_test {
 namespace {
 
+const std::string kModules = "org.apache.kafka.common.security.";
+const std::string kPasswords = "listener.name.plain.plain.sasl.jaas.config";
+const std::string kRight = kModules + "plain.PlainLoginModule required user_shiplog=\"right\"";
+
 struct Listeners {
   int plain = free_port(), oauth = free_port();
 };
 
 std::vector<std::string> settings_of(const Listeners& listeners) {
-  const std::string modules = "org.apache.kafka.common.security.";
   const std::string protocols = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PLAIN:SASL_PLAINTEXT,OAUTH:SASL_PLAINTEXT";
   return {"listeners=PLAINTEXT://127.0.0.1:{port},PLAIN://127.0.0.1:" + std::to_string(listeners.plain) +
               ",OAUTH://127.0.0.1:" + std::to_string(listeners.oauth) + ",CONTROLLER://127.0.0.1:{controller}",
@@ -36,10 +40,9 @@ std::vector<std::string> settings_of(const Listeners& listeners) {
           "listener.security.protocol.map=" + protocols,
           "inter.broker.listener.name=PLAINTEXT",
           "listener.name.plain.sasl.enabled.mechanisms=PLAIN",
-          "listener.name.plain.plain.sasl.jaas.config=" + modules +
-              "plain.PlainLoginModule required user_shiplog=\"right\";",
+          kPasswords + "=" + kRight + ";",
           "listener.name.oauth.sasl.enabled.mechanisms=OAUTHBEARER",
-          "listener.name.oauth.oauthbearer.sasl.jaas.config=" + modules +
+          "listener.name.oauth.oauthbearer.sasl.jaas.config=" + kModules +
               "oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";",
           "log.cleaner.backoff.ms=200"};
 }
@@ -151,6 +154,26 @@ TEST_F(KafkaLogins, AWrongPasswordIsAnErrorThatNamesTheOptionAndNotThePassword) 
   EXPECT_NE(message.find("the brokers refuse the login"), std::string::npos) << message;
   EXPECT_NE(message.find("sasl.password"), std::string::npos) << message;
   EXPECT_EQ(message.find("wrong-one"), std::string::npos) << message;
+}
+
+// As of a broker that has just started, and has not read the logins yet.
+TEST_F(KafkaLogins, ALoginThatIsRefusedAtFirstIsTriedAgain) {
+  KafkaJournalOptions options = with_password("soon");
+  options.settings["sasl.username"] = "late";
+  options.open_timeout = Millis{120'000};
+  std::atomic<bool> refused = false;
+  options.log = [&](int /*level*/, const std::string& line) {
+    if (line.find("SASL authentication error") != std::string::npos) refused = true;
+  };
+  auto opening = std::async(std::launch::async, [&] { return open_kafka_journal(options); });
+  EXPECT_TRUE(e2e::eventually([&] { return refused.load(); }));
+  EXPECT_EQ(opening.wait_for(std::chrono::milliseconds{2'500}), std::future_status::timeout) << "it was given up";
+  cluster_->kill(0);
+  cluster_->change(kPasswords, kRight + " user_late=\"soon\";");
+  cluster_->start(0);
+  cluster_->wait_ready(1);
+  const auto opened = opening.get();
+  EXPECT_TRUE(opened) << opened.error().message;
 }
 
 TEST_F(KafkaLogins, AMechanismThatTheBrokerDoesNotHaveIsReported) {

@@ -54,6 +54,8 @@ class AdminDeadline {
 
 // The library does not return early when a login is refused.
 constexpr int kLookAgainMs = 1000;
+// How long refusals must last to count: a broker that has just started knows no logins before it has read the metadata.
+constexpr std::chrono::seconds kLoginPatience{10};
 
 bool is_transient(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__TIMED_OUT ||
@@ -67,6 +69,7 @@ Error invalid(const KafkaClient& reader, const std::string& why) {
 }
 
 Result<TopicState> describe_topic(const KafkaClient& reader, const AdminDeadline& deadline) {
+  std::optional<Steady::time_point> refused_since;
   while (true) {
     const rd_kafka_metadata_t* raw = nullptr;
     const auto failed =
@@ -96,7 +99,9 @@ Result<TopicState> describe_topic(const KafkaClient& reader, const AdminDeadline
       return Error{ErrorCode::kInvalid,
                    reader.name() + ": querying the brokers about it failed: " + rd_kafka_err2str(failed)};
     }
-    if (reader.login_refused()) {
+    const auto now = Steady::now();
+    refused_since = reader.login_refused() ? refused_since.value_or(now) : std::optional<Steady::time_point>{};
+    if (refused_since && (now - *refused_since >= kLoginPatience || deadline.over())) {
       return Error{ErrorCode::kInvalid,
                    reader.name() +
                        ": the brokers refuse the login: check the values of --kafka-option sasl.mechanism, "
