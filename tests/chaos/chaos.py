@@ -255,25 +255,21 @@ class Load:
 
     def decide(self, server):
         """Scales a Deployment and waits until its binding is scheduled anew: that decisions are made."""
-        api, replicas = Api(server, self.credentials, timeout=2.0), 6
-        while not self.stopping.is_set():
-            replicas = 6 if replicas == 12 else 12
-            while not self.stopping.wait(0.02):
-                try:
+        api, replicas, patched = Api(server, self.credentials, timeout=2.0), 6, 0.0
+        while not self.stopping.wait(0.02):
+            try:
+                # A patch that was given up may be carried out after a later one, and take it back: once more, then.
+                if time.monotonic() - patched > 3.0:
                     status, _ = api.request("PATCH", DEPLOYMENT, {"spec": {"replicas": replicas}},
                                             "application/merge-patch+json")
-                    if status == 200:
-                        break
-                except OSError:
-                    pass
-            while not self.stopping.wait(0.02):
-                try:
-                    status, binding = api.request("GET", BINDING)
-                except OSError:
+                    patched = time.monotonic() if status == 200 else patched
                     continue
-                if status == 200 and sum(one.get("replicas", 0) for one in binding["spec"].get("clusters", [])) == replicas:
-                    self.decided.append(time.monotonic())
-                    break
+                status, binding = api.request("GET", BINDING)
+            except OSError:
+                continue
+            if status == 200 and sum(one.get("replicas", 0) for one in binding["spec"].get("clusters", [])) == replicas:
+                self.decided.append(time.monotonic())
+                replicas, patched = 18 - replicas, 0.0
 
     def scale(self, number, server):
         """Scales Deployments to what the quota permits for some of them only."""
