@@ -129,8 +129,10 @@ class HttpClient::Pool final : public ClientConnection::Owner, public std::enabl
       const auto pool = weak.lock();
       const auto late = weak_call.lock();
       if (!pool || !late) return;
-      pool->end(late, Error{ErrorCode::kTimeout, pool->name() + ": no answer within " + std::to_string(timeout.value) +
-                                                     " ms (was waiting for " + late->waiting_for + ")"});
+      const bool unsent = std::ranges::find(pool->waiting_, late) != pool->waiting_.end();
+      pool->end(late, Error{unsent ? ErrorCode::kTooManyRequests : ErrorCode::kTimeout,
+                            pool->name() + ": no answer within " + std::to_string(timeout.value) +
+                                " ms (was waiting for " + late->waiting_for + ")"});
     });
     assign(call);
   }

@@ -22,9 +22,9 @@ struct ClientCall;
 /// A client of one API server, with a pool of kept-alive connections. Any HTTP status is an answer and no error.
 /// Errors of all functions: kUnavailable, naming the server and the cause (refused, name not found, certificate not
 /// trusted or for another name, cut off), kTimeout, kTooLarge (the answer), kBadRequest (a request that cannot be
-/// written), kForbidden (a denied network). After kUnavailable or kTimeout a change may or may not have happened. Only
-/// GET and HEAD are sent again, once, when a kept connection turns out to be dead. Threads: all functions from any
-/// thread. Callbacks run on an I/O thread, must not block, and run exactly once.
+/// written), kForbidden (a denied network), kTooManyRequests (no connection was free: not sent). After kUnavailable or
+/// kTimeout a change may or may not have happened. Only GET and HEAD are sent again, once, when a kept connection turns
+/// out to be dead. Threads: all functions from any thread. Callbacks run on an I/O thread, must not block, run once.
 class HttpClient {
  public:
   /// Makes a connection to the server in place of a TCP connect, and calls back once, on any thread: with a socket,

@@ -131,6 +131,26 @@ TEST_F(HttpClientTest, NeverOpensMoreConnectionsThanAllowed) {
   EXPECT_LE(client->connections_opened(), 3U);
 }
 
+TEST_F(HttpClientTest, ARequestThatFindsNoFreeConnectionInTimeWasNotSent) {
+  std::atomic<int> seen{0};
+  Awaited<std::shared_ptr<ResponseWriter>> slow;
+  const auto server = serve([&](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) {
+    ++seen;
+    slow.set(writer);
+  });
+  HttpClient::Options options;
+  options.max_connections = 1;
+  const auto client = client_for(tls_target(*server), options);
+  client->request(get("/slow"), Millis{60'000}, [](const Result<HttpResponse>&) {});
+  const auto writer = slow.get();
+  ASSERT_TRUE(writer);
+  const auto answer = ask(*client, get("/"), Millis{100});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kTooManyRequests) << answer.error().message;
+  EXPECT_EQ(seen, 1);
+  (*writer)->send({200, {}, "late"});
+}
+
 TEST_F(HttpClientTest, HandlerSeesTheClientCertificatesNames) {
   const auto server = serve(echo);
   ClientTarget target = tls_target(*server);

@@ -19,8 +19,6 @@ constexpr size_t kLongestFailure = 200;
 constexpr size_t kLongestSelector = 4096;
 constexpr const char* kNoAnswer = "it has not answered lately";
 constexpr const char* kTooSlow = "it took longer than 10 seconds to read it";
-/// What HttpClient reports of a request that has never left: the member had no part in that.
-constexpr const char* kUnsent = "was waiting for a free connection";
 
 /// A member may report any number.
 int64_t count_of(const Value& value) {
@@ -142,8 +140,7 @@ class ClusterReading : public std::enable_shared_from_this<ClusterReading> {
     }
     const int status = response ? response.value().status : 0;
     const std::string failure = response ? response.value().message() : response.error().message;
-    const bool late = !response && response.error().code == ErrorCode::kTimeout;
-    if (late && failure.find(kUnsent) == std::string::npos) silence(api);
+    if (!response && response.error().code == ErrorCode::kTimeout) silence(api);
     otherwise ? otherwise(*this, status, failure) : fail(failure);
   }
 
