@@ -48,6 +48,8 @@ class WatchingClient final : public ResponseWriter {
   void on_close(std::function<void()>) override {}
   bool closed() const override { return false; }
 
+  /// The connection ends: nothing more is taken.
+  void drop() { taken_ = {}; }
   void take() {
     if (auto done = std::exchange(taken_, {})) done(ok());
   }
@@ -88,6 +90,7 @@ class SearchWatch : public ::testing::Test {
   void TearDown() override {
     watches_->stop();
     cache_.stop();
+    for (const auto& client : clients_) client->drop();
   }
   void fold(const ObjectKey& key, const Value& after) {
     Folded folded;
@@ -131,6 +134,7 @@ class SearchWatch : public ::testing::Test {
                                         const std::string& labels = {}) {
     auto client = std::make_shared<WatchingClient>();
     client->stalled = stalled;
+    clients_.push_back(client);
     const auto context = std::make_shared<RequestContext>();
     context->writer = client;
     context->kinds = kinds_.current();
@@ -181,6 +185,7 @@ class SearchWatch : public ::testing::Test {
   Compressor compressor_;
   std::shared_ptr<CacheBudget> budget_ = std::make_shared<CacheBudget>(size_t{1} << 30U);
   SearchCache::Sources sources_;
+  std::vector<std::shared_ptr<WatchingClient>> clients_;
 };
 
 TEST_F(SearchWatch, AnObjectOfAnEventCanBeUpdatedWithItsOwnVersion_6_4_5) {
