@@ -221,6 +221,14 @@ TEST_F(SliceTriggers, StatusOfAMultiClusterServiceAndApisOfAMemberVisitNoSlices)
   EXPECT_EQ(of_type(keys, type::kEndpointSlice), 0U) << "consumer_key() has them";
 }
 
+TEST_F(SliceTriggers, AChangeOfTheFeatureGateOrTheControllersVisitsAll) {
+  history_.accept({FeatureGatesSet{{}}});
+  mcs(kFirst, kSecond);
+  const auto visits = [&](const Event& event) { return of_type(woken({event}), type::kMultiClusterService); };
+  EXPECT_EQ(visits(FeatureGatesSet{{"MultiClusterService"}}), 1U);
+  EXPECT_EQ(visits(OptionsSet{{{"controllers", {"*", "-multiclusterservice"}}}}), 1U);
+}
+
 TEST_F(SliceTriggers, WhatIsChangedOnAWorkByOthersIsUndone) {
   mcs(kFirst, kSecond);
   report("m1", {slice("web-a", "10.1.0.1")});
