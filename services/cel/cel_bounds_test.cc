@@ -195,7 +195,7 @@ TEST(CelBounds, WhatIsComparedWithinFunctionsIsCharged) {
 
 TEST(CelBounds, WorkHasACostBeforeItIsDone) {
   const Value names = list_of(100, "name");
-  // Each is found to be too large after some milliseconds, and `all` goes on after errors.
+  // RE2 needs some milliseconds to reject each pattern, and `all` continues after an error.
   EXPECT_EQ(evaluated("x.all(n, n.matches('(?i)\\\\pL{1000}' + ''))", names).error(), kTooExpensive);
   EXPECT_EQ(evaluated("x.replace(x + 'b', '')", Value{std::string(50'000, 'a')}).error(), kTooExpensive);
   const std::string most = "x + x + x + x + x + x + x + x + x + x";

@@ -25,7 +25,7 @@ namespace {
 using test::json;
 using Words = std::vector<std::string>;
 
-/// Takes what is written, at once or when it is told to.
+/// The client of a watch. Writes to it complete at once, or at take() while it is stalled.
 class WatchingClient final : public ResponseWriter {
  public:
   bool stalled = false;

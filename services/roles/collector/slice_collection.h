@@ -21,9 +21,9 @@ namespace shiplog::collector {
 /// Reports the EndpointSlices of members that are exported: of each Work that requests those of a Service, as its
 /// status (services/roles/exported_slices.h). A member is listed and watched only while there is such a Work for it,
 /// and only for slices of the Services that are exported. What a member may report is limited in number and in bytes,
-/// and in bytes per second; what is beyond is left out, and the status says so. Requests take turns: a Service whose
-/// slices change all the time does not hold the others back.
-/// One key for each member, which rests until something arrives. Threads: the fold thread.
+/// and in bytes per second; the rest is left out, and the reported status names the limit. Requests take turns: a
+/// Service whose slices change all the time does not hold the others back. One key for each member, which rests until
+/// something arrives. Threads: the fold thread.
 class SliceCollection {
  public:
   explicit SliceCollection(Members& members) : members_{members} {}

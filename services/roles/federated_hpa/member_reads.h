@@ -17,7 +17,7 @@ class MemberReads {
  public:
   static constexpr size_t kMostOfMember = 4;
   static constexpr size_t kMostTogether = 32;
-  /// What did not answer in time is not asked again for so long.
+  /// How long a member or an API that did not answer in time is not asked again.
   static constexpr Millis kSilentFor{30'000};
 
   /// Calls `begin` when the member has a free place: within this call or later. leave() follows when that reading has
@@ -32,7 +32,7 @@ class MemberReads {
   void forget_silence() { silent_.clear(); }
 
  private:
-  struct ReadingLine {
+  struct ReadingQueue {
     size_t under_way = 0;
     std::deque<std::function<void()>> waiting;
     bool has_turn = false;
@@ -41,7 +41,7 @@ class MemberReads {
   void give_turn(const std::string& cluster);
   void begin_next();
 
-  std::map<std::string, ReadingLine> lines_;
+  std::map<std::string, ReadingQueue> queues_;
   std::deque<std::string> turns_;  ///< members that may have one to begin
   size_t under_way_ = 0;
   bool beginning_ = false;
