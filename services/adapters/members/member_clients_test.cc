@@ -12,6 +12,7 @@
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/adapters/members/member_target.h"
+#include "tests/support/folded_change.h"
 #include "tests/support/http_peers.h"
 
 namespace shiplog {
@@ -34,12 +35,7 @@ class MemberClientsTest : public ::testing::Test {
   static ObjectKey secret_key(const std::string& name) { return {type::kSecret, "fleet", name}; }
 
   void fold_change(const ObjectKey& key, const Value& after) {
-    Folded folded;
-    Change change;
-    change.object = key;
-    change.after = after;
-    folded.changes.push_back(change);
-    clients_.on_folded(state_, DecodedRecord{}, folded);
+    clients_.on_folded(state_, DecodedRecord{}, test::folded_change(key, {}, after));
   }
   void put_cluster(const std::string& spec) { fold_change(cluster_key("m1"), Value::object({{"spec", json(spec)}})); }
   void put_secret(const std::string& name, const std::string& field, const std::string& text) {

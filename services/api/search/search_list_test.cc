@@ -13,6 +13,7 @@
 
 #include "services/api/search/multi_version.h"
 #include "services/http/io_threads.h"
+#include "tests/support/folded_change.h"
 #include "tests/support/http_peers.h"
 #include "tests/support/literals.h"
 
@@ -256,13 +257,7 @@ class SearchCacheTest : public ::testing::Test {
     cache_.configure({.members = &members_, .kinds = &kinds_, .random = &random_});
   }
   void fold(const ObjectKey& key, const Value& before, const Value& after) {
-    Folded folded;
-    Change change;
-    change.object = key;
-    change.before = before;
-    change.after = after;
-    folded.changes.push_back(change);
-    cache_.on_folded(state_, DecodedRecord{}, folded);
+    cache_.on_folded(state_, DecodedRecord{}, test::folded_change(key, before, after));
   }
   void put_cluster(const std::string& ready) {
     fold({type::kCluster, "", "m1"}, {},

@@ -17,6 +17,7 @@
 #include "services/api/search/multi_version.h"
 #include "services/http/io_threads.h"
 #include "services/runtime/manual_executor.h"
+#include "tests/support/folded_change.h"
 #include "tests/support/literals.h"
 
 namespace shiplog::api {
@@ -93,12 +94,7 @@ class SearchWatch : public ::testing::Test {
     for (const auto& client : clients_) client->drop();
   }
   void fold(const ObjectKey& key, const Value& after) {
-    Folded folded;
-    Change change;
-    change.object = key;
-    change.after = after;
-    folded.changes.push_back(change);
-    cache_.on_folded(state_, DecodedRecord{}, folded);
+    cache_.on_folded(state_, DecodedRecord{}, test::folded_change(key, {}, after));
   }
   /// ConfigMaps of these clusters, of all namespaces or of some.
   void select(const Words& clusters, const Words& namespaces = {""}) {
