@@ -36,7 +36,7 @@ Result<std::map<int64_t, std::string>> type_names(sqlite::Connection& connection
 }
 
 // A small file does not justify a thread.
-constexpr size_t kMany = 2048;
+constexpr size_t kManyObjects = 2048;
 
 /// Their keys; `listed` gets their numbers. Calls `many` once, when there are so many that threads are worth it.
 template <class Many>
@@ -52,7 +52,7 @@ Result<LiveObjects> list(sqlite::Connection& connection, std::vector<LiveObjectP
     if (type == types.end()) continue;
     listed.push_back({row.integer(3), static_cast<uint32_t>(objects.size())});
     objects.emplace_back(ObjectKey{type->second, std::string{row.text(1)}, std::string{row.text(2)}}, Object{});
-    if (objects.size() == kMany) many();
+    if (objects.size() == kManyObjects) many();
   }
 }
 

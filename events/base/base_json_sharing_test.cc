@@ -18,7 +18,7 @@ Result<Value> read_alone(const std::string& text, bool deep) {
 }
 
 /// What it is, which is the same without what was read before. `deep`: deeper than what users may send.
-Result<Value> read(const std::string& text, bool deep = false) {
+Result<Value> read_shared(const std::string& text, bool deep = false) {
   auto shared = parse_stored_json(text);
   const auto alone = read_alone(text, deep);
   EXPECT_EQ(shared.has_value(), alone.has_value()) << text;
@@ -39,8 +39,9 @@ TEST(JsonSharing, EqualPartsAreTheSameValue) {
   const std::string one = R"({"metadata":{"name":"one"},"template":)" + part + "}";
   const std::string two = R"({"metadata":{"name":"two"},"template":)" + part + "}";
   const JsonSharing sharing;
-  EXPECT_TRUE(read(R"({"metadata":{"name":"zero"},"template":)" + part + "}")) << "what is there once is not kept";
-  const Value first = read(one).value(), second = read(two).value();
+  EXPECT_TRUE(read_shared(R"({"metadata":{"name":"zero"},"template":)" + part + "}"))
+      << "what is there once is not kept";
+  const Value first = read_shared(one).value(), second = read_shared(two).value();
   EXPECT_EQ(first["template"].members().data(), second["template"].members().data());
   EXPECT_EQ(to_json(second), two);
   Value edited = second;
@@ -68,21 +69,21 @@ TEST(JsonSharing, NothingIsSharedWithoutIt) {
     EXPECT_NE(parse_json(text).value()["metadata"]["labels"].members().data(), in_outer.members().data())
         << "what users send is not kept";
   }
-  EXPECT_EQ(read(text).value(), parse_json(text).value());
+  EXPECT_EQ(read_shared(text).value(), parse_json(text).value());
 }
 
 TEST(JsonSharing, APartIsNotDeeperThanAllowedWhereItStandsAgain) {
   const std::string part = nested("\"a text of some length\"", 60);
   const auto levels = static_cast<size_t>(kMaxStoredJsonDepth);
   const JsonSharing sharing;
-  EXPECT_TRUE(read(nested(part, 20)));
-  EXPECT_TRUE(read(nested(part, 20)));
-  EXPECT_TRUE(read(nested(part, levels - 60), true));
-  const auto too_deep = read(nested(part, levels - 59), true);
+  EXPECT_TRUE(read_shared(nested(part, 20)));
+  EXPECT_TRUE(read_shared(nested(part, 20)));
+  EXPECT_TRUE(read_shared(nested(part, levels - 60), true));
+  const auto too_deep = read_shared(nested(part, levels - 59), true);
   ASSERT_FALSE(too_deep);
   EXPECT_NE(too_deep.error().message.find("nested deeper"), std::string::npos);
-  EXPECT_TRUE(read(R"({"first part":)" + part + R"(,"first part":)" + nested(part, levels - 61) + "}", true));
-  EXPECT_FALSE(read(R"({"first part":)" + part + R"(,"first part":)" + nested(part, levels - 60) + "}", true));
+  EXPECT_TRUE(read_shared(R"({"first part":)" + part + R"(,"first part":)" + nested(part, levels - 61) + "}", true));
+  EXPECT_FALSE(read_shared(R"({"first part":)" + part + R"(,"first part":)" + nested(part, levels - 60) + "}", true));
 }
 
 /// Documents of few parts, which are arranged in many ways.
@@ -142,10 +143,10 @@ TEST(JsonSharing, DocumentsAndBrokenOnesAreReadAsWithoutIt) {
   const JsonSharing sharing;
   for (int document = 0; document < kDocuments; ++document) {
     std::string text = documents.next();
-    for (int time = 0; time < 3; ++time) EXPECT_TRUE(read(text));
-    static_cast<void>(read(text.substr(0, random_below(random, text.size()))));
+    for (int time = 0; time < 3; ++time) EXPECT_TRUE(read_shared(text));
+    static_cast<void>(read_shared(text.substr(0, random_below(random, text.size()))));
     text[random_below(random, text.size())] = "{}[],:\"x1"[random_below(random, 9)];
-    static_cast<void>(read(text));
+    static_cast<void>(read_shared(text));
   }
 }
 

@@ -288,11 +288,11 @@ TEST(Json, WhatWasAcceptedStaysReadableInsideAWork) {
 std::string as_json(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
-    constexpr std::string_view kShort = "\"\"\\\\\bb\tt\nn\ff\rr";
-    const size_t found = kShort.find(c);
+    constexpr std::string_view kShortEscapes = "\"\"\\\\\bb\tt\nn\ff\rr";
+    const size_t found = kShortEscapes.find(c);
     const bool letter = found != std::string_view::npos && found % 2 == 1 && c >= 'a';
     if (found != std::string_view::npos && !letter) {
-      out += {'\\', kShort[found + 1]};
+      out += {'\\', kShortEscapes[found + 1]};
     } else if (static_cast<unsigned char>(c) < 0x20) {
       char code[7];
       std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));

@@ -253,7 +253,7 @@ TEST(YamlWriter, PrintsLinesAsABlock) {
             "f: \"x \\ny\"\n");
 }
 
-Value random_value(Random& random, int depth) {
+Value random_document(Random& random, int depth) {
   static const std::vector<std::string> kPieces = {
       "a",  "b",  " ",  "  ", "\n", "\n\n", ": ", ":",    "#",   " #",   "- ",   "-",      "?",          "*",
       "&",  "!",  "|",  ">",  "'",  "\"",   "%",  "@",    "`",   "{",    "}",    "[",      "]",          ",",
@@ -273,9 +273,9 @@ Value random_value(Random& random, int depth) {
   Value made = kind == 7 ? Value::array() : Value::object();
   for (uint64_t left = random_below(random, 4); left > 0; --left) {
     if (kind == 7) {
-      made.push_back(random_value(random, depth - 1));
+      made.push_back(random_document(random, depth - 1));
     } else {
-      made.set(text(), random_value(random, depth - 1));
+      made.set(text(), random_document(random, depth - 1));
     }
   }
   return made;
@@ -284,7 +284,7 @@ Value random_value(Random& random, int depth) {
 TEST(YamlWriter, AnyValueReadsBackEqual) {
   SeededRandom random{11};
   for (int i = 0; i < 3000; ++i) {
-    const Value value = Value::object({{"a", random_value(random, 3)}, {"b", random_value(random, 3)}});
+    const Value value = Value::object({{"a", random_document(random, 3)}, {"b", random_document(random, 3)}});
     const std::string text = to_yaml(value);
     const auto back = parse_yaml(text);
     ASSERT_TRUE(back) << text << "\n" << back.error().message;

@@ -33,7 +33,7 @@ constexpr Tables make_tables() {
 
 constexpr Tables kTables = make_tables();
 
-constexpr uint32_t little_endian(const char* at) {
+constexpr uint32_t little_endian32(const char* at) {
   return uint32_t{static_cast<uint8_t>(at[0])} | uint32_t{static_cast<uint8_t>(at[1])} << 8 |
          uint32_t{static_cast<uint8_t>(at[2])} << 16 | uint32_t{static_cast<uint8_t>(at[3])} << 24;
 }
@@ -60,8 +60,8 @@ bool has_instruction() {
 
 uint32_t by_tables(uint32_t rest, const char* at, size_t left) {
   for (; left >= 8; left -= 8, at += 8) {
-    const uint32_t low = rest ^ little_endian(at);
-    const uint32_t high = little_endian(at + 4);
+    const uint32_t low = rest ^ little_endian32(at);
+    const uint32_t high = little_endian32(at + 4);
     rest = kTables[7][low & 0xFF] ^ kTables[6][(low >> 8) & 0xFF] ^ kTables[5][(low >> 16) & 0xFF] ^
            kTables[4][low >> 24] ^ kTables[3][high & 0xFF] ^ kTables[2][(high >> 8) & 0xFF] ^
            kTables[1][(high >> 16) & 0xFF] ^ kTables[0][high >> 24];

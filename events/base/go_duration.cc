@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "events/base/ascii.h"
+
 namespace shiplog {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool take(std::string_view& text, char wanted) {
   if (!text.starts_with(wanted)) return false;

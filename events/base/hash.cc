@@ -7,14 +7,14 @@
 namespace shiplog {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using Unsigned128 = unsigned __int128;
 
-Wide wide(const Hash128& hash) { return (static_cast<Wide>(hash.hi) << 64U) | hash.lo; }
-Hash128 narrow(Wide value) { return {static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64U)}; }
+Unsigned128 wide(const Hash128& hash) { return (static_cast<Unsigned128>(hash.hi) << 64U) | hash.lo; }
+Hash128 narrow(Unsigned128 value) { return {static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64U)}; }
 
 // Eight bytes, least significant first whatever the machine's own order. Compilers make one load of it when they see
 // the count.
-uint64_t little_endian(const char* bytes) {
+uint64_t little_endian64(const char* bytes) {
   if constexpr (std::endian::native == std::endian::little) {
     uint64_t word = 0;
     std::memcpy(&word, bytes, sizeof word);
@@ -65,10 +65,10 @@ Hash128 siphash128(std::string_view bytes) {
   SipState state{kKey0 ^ 0x736f6d6570736575, kKey1 ^ 0x646f72616e646f6d ^ 0xee, kKey0 ^ 0x6c7967656e657261,
                  kKey1 ^ 0x7465646279746573};
   const size_t whole = bytes.size() / 8 * 8;
-  for (size_t at = 0; at < whole; at += 8) state.absorb(little_endian(bytes.data() + at));
+  for (size_t at = 0; at < whole; at += 8) state.absorb(little_endian64(bytes.data() + at));
   char rest[8] = {};
   if (bytes.size() > whole) std::memcpy(rest, bytes.data() + whole, bytes.size() - whole);
-  state.absorb(static_cast<uint64_t>(bytes.size()) << 56U | little_endian(rest));
+  state.absorb(static_cast<uint64_t>(bytes.size()) << 56U | little_endian64(rest));
   Hash128 hash;
   state.v2 ^= 0xee;
   state.rounds<4>();

@@ -8,9 +8,8 @@
 namespace shiplog {
 namespace {
 
-constexpr std::string_view kHex = "0123456789abcdef";
-
 void append_hex(uint8_t byte, std::string& out) {
+  constexpr std::string_view kHex = "0123456789abcdef";
   out += kHex[byte >> 4U];
   out += kHex[byte & 15U];
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/base/json_parts.h"
 #include "events/base/json_sharing.h"
@@ -22,8 +23,6 @@ namespace {
 
 // Every entry and every request passes here, so this is written for speed and reads the grammar of RFC 8259 straight
 // into Values; docs/decisions/0017 has the measurements. Whatever is not exactly the grammar is an error.
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // 0x80 in each byte of `word` that a string cannot simply hold: quote, backslash, control characters, and what is not
 // ASCII. Bytes after the first such one may be marked without being one (borrows run upwards), the first is right.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "events/base/ascii.h"
+
 namespace shiplog {
 namespace {
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_alphanumeric(char c) { return is_lower(c) || is_digit(c) || is_upper(c); }
 

@@ -19,7 +19,7 @@ using Int = Quantity::Int;
 constexpr Int kInt64Max = std::numeric_limits<int64_t>::max();
 constexpr Int kMostBinary = kInt64Max;                                    // units
 constexpr Int kMostDecimal = Int{1'000'000'000'000} * 1'000'000'000'000;  // units: room for sums
-constexpr Int kMost = ~(Int{1} << 127U);                                  // and its negative, so that signs can turn
+constexpr Int kMostMilli = ~(Int{1} << 127U);                             // and its negative, so that signs can turn
 
 int64_t saturate(Int value) {
   constexpr Int kMin = std::numeric_limits<int64_t>::min();
@@ -27,8 +27,8 @@ int64_t saturate(Int value) {
 }
 
 Quantity bounded(bool overflow, Int value, bool negative) {
-  if (overflow) return Quantity::from_milli(negative ? -kMost : kMost);
-  return Quantity::from_milli(std::max(value, -kMost));
+  if (overflow) return Quantity::from_milli(negative ? -kMostMilli : kMostMilli);
+  return Quantity::from_milli(std::max(value, -kMostMilli));
 }
 
 // Away from zero, as apimachinery rounds: a little of a resource must never become none of it.

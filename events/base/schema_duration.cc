@@ -18,7 +18,7 @@ struct DurationUnit {
   int64_t nanoseconds;
 };
 
-constexpr std::array<DurationUnit, 8> kUnits = {{
+constexpr std::array<DurationUnit, 8> kSchemaUnits = {{
     {"ns", "ns", "nano", 1},
     {"us", "\xC2\xB5s", "micro", 1'000},  // U+00B5, micro sign
     {"ms", "ms", "milli", 1'000'000},
@@ -30,7 +30,6 @@ constexpr std::array<DurationUnit, 8> kUnits = {{
 }};
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_of_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '\xC2' || c == '\xB5'; }
 
 /// The longest beginning of `text` whose characters fit.
@@ -43,10 +42,10 @@ std::string_view take_while(std::string_view& text, bool (*fits)(char)) {
 
 /// nullptr: there is no such unit.
 const DurationUnit* unit_of(const std::string& word) {
-  const auto found = std::ranges::find_if(kUnits, [&](const DurationUnit& unit) {
+  const auto found = std::ranges::find_if(kSchemaUnits, [&](const DurationUnit& unit) {
     return word == unit.name || word == unit.other_name || word.starts_with(unit.beginning);
   });
-  return found == kUnits.end() ? nullptr : &*found;
+  return found == kSchemaUnits.end() ? nullptr : &*found;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "events/base/ascii.h"
 #include "events/base/go_duration.h"
 #include "events/base/utf8.h"
 
@@ -53,8 +54,6 @@ std::string three_digits(int value) {
   return text;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Takes exactly `width` digits off the front; false when they are not there.
 bool take_number(std::string_view& text, size_t width, int& number) {
   if (text.size() < width || !std::all_of(text.begin(), text.begin() + static_cast<ptrdiff_t>(width), is_digit)) {
@@ -66,7 +65,7 @@ bool take_number(std::string_view& text, size_t width, int& number) {
   return true;
 }
 
-bool take(std::string_view& text, char wanted) {
+bool take_char(std::string_view& text, char wanted) {
   if (text.empty() || text.front() != wanted) return false;
   text.remove_prefix(1);
   return true;
@@ -74,7 +73,7 @@ bool take(std::string_view& text, char wanted) {
 
 // ".123456789", or nothing. Finer than a millisecond is cut off.
 bool take_fraction(std::string_view& text, int& millis) {
-  if (!take(text, '.')) return true;
+  if (!take_char(text, '.')) return true;
   int weight = 100;
   size_t digits = 0;
   for (; digits < text.size() && is_digit(text[digits]); ++digits, weight /= 10)
@@ -85,13 +84,13 @@ bool take_fraction(std::string_view& text, int& millis) {
 
 // "Z" or "+01:30".
 bool take_offset(std::string_view& text, int64_t& minutes_east) {
-  if (take(text, 'Z')) return true;
+  if (take_char(text, 'Z')) return true;
   const bool west = !text.empty() && text.front() == '-';
   if (!west && (text.empty() || text.front() != '+')) return false;
   text.remove_prefix(1);
   int hours = 0;
   int minutes = 0;
-  if (!take_number(text, 2, hours) || !take(text, ':') || !take_number(text, 2, minutes)) return false;
+  if (!take_number(text, 2, hours) || !take_char(text, ':') || !take_number(text, 2, minutes)) return false;
   if (hours > 23 || minutes > 59) return false;
   minutes_east = (hours * 60 + minutes) * (west ? -1 : 1);
   return true;
@@ -114,10 +113,11 @@ Result<UtcMillis> parse_rfc3339(std::string_view text) {
   std::string_view left = text;
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, millis = 0;
   int64_t minutes_east = 0;
-  const bool shaped = take_number(left, 4, year) && take(left, '-') && take_number(left, 2, month) && take(left, '-') &&
-                      take_number(left, 2, day) && take(left, 'T') && take_number(left, 2, hour) && take(left, ':') &&
-                      take_number(left, 2, minute) && take(left, ':') && take_number(left, 2, second) &&
-                      take_fraction(left, millis) && take_offset(left, minutes_east) && left.empty();
+  const bool shaped = take_number(left, 4, year) && take_char(left, '-') && take_number(left, 2, month) &&
+                      take_char(left, '-') && take_number(left, 2, day) && take_char(left, 'T') &&
+                      take_number(left, 2, hour) && take_char(left, ':') && take_number(left, 2, minute) &&
+                      take_char(left, ':') && take_number(left, 2, second) && take_fraction(left, millis) &&
+                      take_offset(left, minutes_east) && left.empty();
   if (!shaped) return unreadable("time", text);
   const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};

@@ -512,16 +512,16 @@ constexpr auto kTexts = std::to_array<std::string_view>({
     "works.work.karmada.io",
 });
 
-constexpr uint64_t load64(const char* from) {
+constexpr uint64_t eight_bytes_at(const char* from) {
   uint64_t word = 0;
   for (size_t at = 0; at < sizeof word; ++at) word |= uint64_t{static_cast<unsigned char>(from[at])} << (8 * at);
   return word;
 }
 
 constexpr uint64_t mixed(std::string_view text) {
-  const uint64_t first = load64(text.data());
-  const uint64_t middle = load64(text.data() + text.size() / 2 - 4);
-  const uint64_t last = load64(text.data() + text.size() - sizeof(uint64_t));
+  const uint64_t first = eight_bytes_at(text.data());
+  const uint64_t middle = eight_bytes_at(text.data() + text.size() / 2 - 4);
+  const uint64_t last = eight_bytes_at(text.data() + text.size() - sizeof(uint64_t));
   const uint64_t sum =
       (first * 0x9E3779B97F4A7C15U) ^ ((middle + text.size()) * 0xC2B2AE3D27D4EB4FU) ^ (last * 0x165667B19E3779F9U);
   return (sum ^ (sum >> 29U)) >> 20U;

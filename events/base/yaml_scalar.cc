@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "events/base/ascii.h"
+
 namespace shiplog {
 namespace {
 
@@ -38,8 +40,6 @@ Word word_of(std::string_view text) {
   }
   return Word::kNone;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 size_t skip_digits(std::string_view text, size_t at) {
   while (at < text.size() && is_digit(text[at])) ++at;

@@ -21,9 +21,9 @@ struct FactField {
 };
 
 /// What is left of a message.
-class Message {
+class FactMessage {
  public:
-  explicit Message(std::string_view bytes) : left_{bytes} {}
+  explicit FactMessage(std::string_view bytes) : left_{bytes} {}
 
   bool whole() const { return whole_; }
 
@@ -85,7 +85,7 @@ class Message {
 class FactsReader {
  public:
   std::optional<std::string> read(std::string_view bytes, Explanation& why) {
-    Message message{bytes};
+    FactMessage message{bytes};
     std::vector<uint32_t> judgements;
     std::vector<int64_t> available;
     std::vector<int64_t> replicas;
@@ -167,7 +167,7 @@ class FactsReader {
   template <class Numbers, class Number>
   void take_packed(const FactField& field, Numbers& to, Number number) {
     if (field.type != FactWireType::kLengthFirst) return;
-    Message packed{field.bytes};
+    FactMessage packed{field.bytes};
     while (packed.whole() && !packed.at_end()) to.push_back(number(packed.varint()));
     if (!packed.whole()) wrong("numbers are cut short");
   }
@@ -182,7 +182,7 @@ class FactsReader {
     if (++depth_ > kDeepest) {
       wrong("facts are nested too deep");
     } else {
-      Message message{field.bytes};
+      FactMessage message{field.bytes};
       while (const auto kind = message.next()) {
         if (kind->type == FactWireType::kLengthFirst) take_kind(*kind, to, std::make_index_sequence<kKinds>{});
       }
@@ -211,7 +211,7 @@ class FactsReader {
   requires std::is_aggregate_v<Struct>
   void take(const FactField& field, Struct& to) {
     if (field.type != FactWireType::kLengthFirst) return;
-    Message message{field.bytes};
+    FactMessage message{field.bytes};
     while (const auto inner = message.next()) {
       boost::pfr::for_each_field(to, [&](auto& member, size_t place) {
         if (place + 1 == inner->number) take(*inner, member);

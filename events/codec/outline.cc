@@ -16,10 +16,9 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-constexpr std::array kFamilies = {Family::kApi,   Family::kScheduling, Family::kDispatch, Family::kTaint,
-                                  Family::kQuota, Family::kCluster,    Family::kControl};
-
 void note_family(uint32_t kind, std::vector<Family>& families) {
+  constexpr std::array kFamilies = {Family::kApi,   Family::kScheduling, Family::kDispatch, Family::kTaint,
+                                    Family::kQuota, Family::kCluster,    Family::kControl};
   const uint32_t hundreds = kind / 100;  // entry.proto: they name the family
   if (hundreds < 1 || hundreds > kFamilies.size()) return;
   const Family family = kFamilies[hundreds - 1];
@@ -41,19 +40,19 @@ EntryId entry_id_in(std::string_view bytes) {
 }
 
 Outline outline(std::string_view bytes) {
-  using Entry = events::v1::Entry;
+  using WireEntry = events::v1::Entry;
   Outline found;
   CodedInputStream stream{reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())};
   while (const uint32_t tag = stream.ReadTag()) {
     const int field = WireFormatLite::GetTagFieldNumber(tag);
     const bool length_first = WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
     uint32_t length = 0;
-    if (!length_first || (field != Entry::kIdFieldNumber && field != Entry::kEventsFieldNumber)) {
+    if (!length_first || (field != WireEntry::kIdFieldNumber && field != WireEntry::kEventsFieldNumber)) {
       if (!WireFormatLite::SkipField(&stream, tag)) return found;
       continue;
     }
     if (!stream.ReadVarint32(&length)) return found;
-    if (field == Entry::kIdFieldNumber) {
+    if (field == WireEntry::kIdFieldNumber) {
       std::string id;
       if (!stream.ReadString(&id, static_cast<int>(length))) return found;
       if (id.size() == found.id.bytes.size()) std::memcpy(found.id.bytes.data(), id.data(), id.size());

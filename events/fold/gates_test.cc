@@ -6,15 +6,17 @@
 #include "events/base/random.h"
 #include "events/fold/fold.h"
 #include "events/state/binding.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
 
+using test::json;
+
 const std::string kSets = "MultiplePodTemplatesScheduling";
 const std::string kOvercommit = "SchedulingOvercommitProtection";
 
-Value json(std::string_view text) { return parse_json(text).value(); }
-ObjectKey binding(const std::string& name, const std::string& ns = "default") {
+ObjectKey binding_named(const std::string& name, const std::string& ns = "default") {
   return {type::kResourceBinding, ns, name};
 }
 
@@ -89,10 +91,10 @@ TEST(FeatureGates, WithoutEnforcementNoQuotaRefusesAPlacement) {  // Q-3
   history.put(
       {ObjectCreated{{type::kFederatedResourceQuota, "default", "q"},
                      json(R"({"metadata":{"name":"q","namespace":"default"},"spec":{"overall":{"cpu":"1"}}})")}});
-  history.bind(binding("web"), R"({"replicas":2,"replicaRequirements":{"resourceRequest":{"cpu":"1"}}})");
-  EXPECT_FALSE(history.place(binding("web"), {{"m1", 2}}).refusal);
+  history.bind(binding_named("web"), R"({"replicas":2,"replicaRequirements":{"resourceRequest":{"cpu":"1"}}})");
+  EXPECT_FALSE(history.place(binding_named("web"), {{"m1", 2}}).refusal);
   history.put({FeatureGatesSet{{"FederatedQuotaEnforcement"}}});
-  EXPECT_TRUE(history.place(binding("web"), {{"m1", 3}}).refusal);
+  EXPECT_TRUE(history.place(binding_named("web"), {{"m1", 3}}).refusal);
 }
 
 TEST(FeatureGates, OneOfANewerBuildStopsTheReplica) {
@@ -191,11 +193,12 @@ TEST(FeatureGates, EachCanBeSetByName) {  // KIND-21
 
 TEST(Fold, TargetsOfAWorkloadWithComponentsListThem_M_6) {
   GateHistory history;
-  history.bind(binding("flink"), R"({"components": [{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}]})");
-  history.place(binding("flink"), {{"m1", 0}}, {{"jm", 1}, {"tm", 2}});
-  EXPECT_EQ(to_json(history.state.value_of(binding("flink"))["spec"]["clusters"]),
+  history.bind(binding_named("flink"),
+               R"({"components": [{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}]})");
+  history.place(binding_named("flink"), {{"m1", 0}}, {{"jm", 1}, {"tm", 2}});
+  EXPECT_EQ(to_json(history.state.value_of(binding_named("flink"))["spec"]["clusters"]),
             R"([{"components":[{"name":"jm","replicas":1},{"name":"tm","replicas":2}],"name":"m1"}])");
-  const Binding read = binding_from(binding("flink"), history.state.value_of(binding("flink")));
+  const Binding read = binding_from(binding_named("flink"), history.state.value_of(binding_named("flink")));
   EXPECT_TRUE(read.workload) << "S-13";
   EXPECT_FALSE(read.divisible()) << "S-43";
   EXPECT_EQ(read.placed_components, (std::vector<ComponentReplicas>{{"jm", 1}, {"tm", 2}}));
@@ -206,15 +209,15 @@ TEST(Fold, UsageOfComponentsCountsWholeSetsWhereTheGateIsOn) {  // Q-8
   history.put({ObjectCreated{{type::kFederatedResourceQuota, "default", "limits"},
                              json(R"({"metadata": {"name": "limits", "namespace": "default"},
                                       "spec": {"overall": {"cpu": "10"}}})")}});
-  history.bind(binding("flink"), R"({"components": [
+  history.bind(binding_named("flink"), R"({"components": [
       {"name": "jm", "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}},
       {"name": "tm", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "2"}}}]})");
-  history.place(binding("flink"), {{"m1", 0}, {"m2", 0}});
+  history.place(binding_named("flink"), {{"m1", 0}, {"m2", 0}});
   EXPECT_TRUE(history.state.quota_usage("default").empty());
   history.put({FeatureGatesSet{{kSets}}});
   EXPECT_EQ(to_json(to_value(history.state.quota_usage("default"))), R"({"cpu":"10"})");
   EXPECT_EQ(history.restored().quota_usage("default"), history.state.quota_usage("default"));
-  EXPECT_TRUE(history.place(binding("flink"), {{"m1", 0}, {"m2", 0}, {"m3", 0}}).refusal) << "15 of 10";
+  EXPECT_TRUE(history.place(binding_named("flink"), {{"m1", 0}, {"m2", 0}, {"m3", 0}}).refusal) << "15 of 10";
 }
 
 TEST(AffinityIndex, CountsWhereTheOthersOfAGroupAre_M_10) {
@@ -224,28 +227,28 @@ TEST(AffinityIndex, CountsWhereTheOthersOfAGroupAre_M_10) {
   };
   EXPECT_EQ(together(history.state), nullptr);
   const char* spec = R"({"workloadAffinityGroups": {"affinityGroup": "app=shop", "antiAffinityGroup": "tier=db"}})";
-  for (const char* name : {"a", "b"}) history.bind(binding(name), spec);
-  history.bind(binding("a", "other"), spec);
-  history.place(binding("a"), {{"m1", 1}, {"m2", 1}});
-  history.place(binding("a", "other"), {{"m3", 1}});
+  for (const char* name : {"a", "b"}) history.bind(binding_named(name), spec);
+  history.bind(binding_named("a", "other"), spec);
+  history.place(binding_named("a"), {{"m1", 1}, {"m2", 1}});
+  history.place(binding_named("a", "other"), {{"m3", 1}});
   for (const State& state : {history.state, history.restored()}) {
     const AffinityGroup* group = together(state);
     ASSERT_NE(group, nullptr);
     EXPECT_EQ(group->members.size(), 2U);
-    EXPECT_EQ(group->others_placed(binding("a")), 0) << "nobody else has a target";
-    EXPECT_EQ(group->others_placed(binding("b")), 1);
-    EXPECT_EQ(group->others_on("m1", binding("b")), 1);
-    EXPECT_EQ(group->others_on("m1", binding("a")), 0) << "its own target";
-    EXPECT_EQ(group->others_on("m3", binding("b")), 0) << "another namespace's";
-    EXPECT_EQ(state.affinities().apart("default", "tier=db")->others_on("m2", binding("b")), 1);
+    EXPECT_EQ(group->others_placed(binding_named("a")), 0) << "nobody else has a target";
+    EXPECT_EQ(group->others_placed(binding_named("b")), 1);
+    EXPECT_EQ(group->others_on("m1", binding_named("b")), 1);
+    EXPECT_EQ(group->others_on("m1", binding_named("a")), 0) << "its own target";
+    EXPECT_EQ(group->others_on("m3", binding_named("b")), 0) << "another namespace's";
+    EXPECT_EQ(state.affinities().apart("default", "tier=db")->others_on("m2", binding_named("b")), 1);
   }
-  history.place(binding("b"), {{"m2", 1}});
-  EXPECT_EQ(together(history.state)->others_on("m2", binding("none")), 2);
+  history.place(binding_named("b"), {{"m2", 1}});
+  EXPECT_EQ(together(history.state)->others_on("m2", binding_named("none")), 2);
   // A member that leaves its group takes its targets with it, and the last one the group.
-  history.bind(binding("a"), R"({"workloadAffinityGroups": {"affinityGroup": "app=bank"}})");
-  EXPECT_EQ(together(history.state)->others_on("m1", binding("none")), 0);
-  EXPECT_EQ(history.state.affinities().together("default", "app=bank")->others_on("m1", binding("none")), 1);
-  history.put({ObjectRemoved{binding("b")}});
+  history.bind(binding_named("a"), R"({"workloadAffinityGroups": {"affinityGroup": "app=bank"}})");
+  EXPECT_EQ(together(history.state)->others_on("m1", binding_named("none")), 0);
+  EXPECT_EQ(history.state.affinities().together("default", "app=bank")->others_on("m1", binding_named("none")), 1);
+  history.put({ObjectRemoved{binding_named("b")}});
   EXPECT_EQ(together(history.state), nullptr);
   EXPECT_NE(together(history.state, "other"), nullptr);
 }
@@ -265,29 +268,30 @@ std::vector<std::string> unsettled(const State& state, const std::string& cluste
 TEST(UnsettledIndex, HoldsWhatIsPlacedUntilItIsHealthyThere_M_8) {
   using Words = std::vector<std::string>;
   GateHistory history;
-  history.bind(binding("web"), R"({"resource": {"name": "web"}, "replicas": 3,
+  history.bind(binding_named("web"), R"({"resource": {"name": "web"}, "replicas": 3,
       "replicaRequirements": {"resourceRequest": {"cpu": "1"}}})");
-  history.bind(binding("flink"), R"({"components": [{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}]})");
-  history.bind(binding("settings"), "{}");
-  history.place(binding("web"), {{"m1", 2}, {"m2", 1}});
+  history.bind(binding_named("flink"),
+               R"({"components": [{"name": "jm", "replicas": 1}, {"name": "tm", "replicas": 2}]})");
+  history.bind(binding_named("settings"), "{}");
+  history.place(binding_named("web"), {{"m1", 2}, {"m2", 1}});
   EXPECT_EQ(unsettled(history.state, "m1"), Words{}) << "the gate is off";
   history.put({FeatureGatesSet{{kOvercommit}}});
   EXPECT_EQ(unsettled(history.state, "m1"), Words{"web web*2"});
-  history.place(binding("flink"), {{"m1", 0}});
-  history.place(binding("settings"), {{"m1", 0}});
+  history.place(binding_named("flink"), {{"m1", 0}});
+  history.place(binding_named("settings"), {{"m1", 0}});
   EXPECT_EQ(unsettled(history.state, "m1"), (Words{"web web*2", "flink jm*1 tm*2"}))
       << "what has no pods takes nothing";
   EXPECT_EQ(unsettled(history.restored(), "m1"), unsettled(history.state, "m1"));
 
-  Value healthy = history.state.value_of(binding("web"));
+  Value healthy = history.state.value_of(binding_named("web"));
   healthy.edit("status").set("aggregatedStatus", json(R"([{"clusterName": "m1", "health": "Healthy"},
                                                           {"clusterName": "m2", "health": "Unhealthy"}])"));
-  history.put({StatusUpdated{binding("web"), healthy}});
+  history.put({StatusUpdated{binding_named("web"), healthy}});
   EXPECT_EQ(unsettled(history.state, "m1"), Words{"flink jm*1 tm*2"});
   EXPECT_EQ(unsettled(history.state, "m2"), Words{"web web*1"});
-  history.place(binding("web"), {{"m1", 3}});
+  history.place(binding_named("web"), {{"m1", 3}});
   EXPECT_EQ(unsettled(history.state, "m2"), Words{}) << "released with the target";
-  history.put({ObjectRemoved{binding("flink")}});
+  history.put({ObjectRemoved{binding_named("flink")}});
   EXPECT_EQ(unsettled(history.state, "m1"), Words{});
 }
 

@@ -4,11 +4,13 @@
 #include "events/base/json.h"
 #include "events/base/random.h"
 #include "events/fold/fold.h"
+#include "tests/support/literals.h"
 
 namespace shiplog {
 namespace {
 
-Value json(std::string_view text) { return parse_json(text).value(); }
+using test::json;
+
 ObjectKey binding(const std::string& name, const std::string& ns = "default") {
   return {type::kResourceBinding, ns, name};
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/base/quantity.h"
 
@@ -23,8 +24,6 @@ struct Number {
   int kibis = 0;
   Notation notation = Notation::kDecimal;
 };
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The signed number in front of a suffix, which is left in `text`.
 std::optional<Number> take_mantissa(std::string_view& text) {
@@ -119,12 +118,12 @@ std::optional<std::string> canonical_text(std::string_view text) {
   return number->notation == Notation::kExponent ? in_exponents(std::move(decimal)) : decimal;
 }
 
-std::optional<Value> rewritten(const Schema& schema, const Value& value) {
+std::optional<Value> canonicalized(const Schema& schema, const Value& value) {
   if (schema.format == "quantity") return canonical_quantity(value);
   if (value.is_array() && schema.items != nullptr) {
     std::optional<Value> result;
     for (size_t i = 0; i < value.size(); ++i) {
-      auto item = rewritten(*schema.items, value[i]);
+      auto item = canonicalized(*schema.items, value[i]);
       if (!item) continue;
       if (!result) result = value;
       result->edit_items()[i] = *std::move(item);
@@ -135,7 +134,7 @@ std::optional<Value> rewritten(const Schema& schema, const Value& value) {
   for (const auto& member : value.members()) {
     const auto known = schema.properties.find(member.key());
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
-    auto changed = below == nullptr ? std::nullopt : rewritten(*below, member.value);
+    auto changed = below == nullptr ? std::nullopt : canonicalized(*below, member.value);
     if (!changed) continue;
     if (!result) result = value;
     result->set(member.key(), *std::move(changed));
@@ -159,7 +158,7 @@ Result<Quantity> quantity_in(const Value& value) {
 }
 
 Value with_canonical_quantities(const Schema& schema, Value value) {
-  auto changed = rewritten(schema, value);
+  auto changed = canonicalized(schema, value);
   return changed ? *std::move(changed) : value;
 }
 

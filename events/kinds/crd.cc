@@ -2,6 +2,7 @@
 #include <set>
 
 #include "events/base/ascii.h"
+#include "events/kinds/cause_reasons.h"
 #include "events/kinds/kinds.h"
 #include "events/kinds/pattern.h"
 #include "events/kinds/selectable_fields.h"
@@ -11,15 +12,10 @@
 namespace shiplog {
 namespace {
 
-constexpr const char* kInvalid = "FieldValueInvalid";
-constexpr const char* kRequired = "FieldValueRequired";
-constexpr const char* kNotSupported = "FieldValueNotSupported";
-constexpr const char* kForbidden = "FieldValueForbidden";
-
 const std::string kLabel = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 const std::string kSubdomain = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 std::vector<std::string> strings_of(const Value& list) {
   std::vector<std::string> strings;
@@ -36,11 +32,12 @@ class DefinitionReader {
   std::vector<Kind> read() {
     if (crd_["apiVersion"].as_string() != "apiextensions.k8s.io/v1") {
       add("apiVersion", kNotSupported,
-          "Unsupported value: " + quoted(crd_["apiVersion"].str()) + ": supported values: \"apiextensions.k8s.io/v1\"");
+          "Unsupported value: " + in_quotes(crd_["apiVersion"].str()) +
+              ": supported values: \"apiextensions.k8s.io/v1\"");
     }
     if (crd_["kind"].as_string() != "CustomResourceDefinition") {
       add("kind", kNotSupported,
-          "Unsupported value: " + quoted(crd_["kind"].str()) + ": supported values: \"CustomResourceDefinition\"");
+          "Unsupported value: " + in_quotes(crd_["kind"].str()) + ": supported values: \"CustomResourceDefinition\"");
     }
     read_names();
     read_conversion();
@@ -60,7 +57,7 @@ class DefinitionReader {
     if (text.empty()) {
       add(field, kRequired, "Required value");
     } else if (text.size() > 253 || !pattern_matches(pattern, text)) {
-      add(field, kInvalid, "Invalid value: " + quoted(text) + ": must be " + what);
+      add(field, kInvalid, "Invalid value: " + in_quotes(text) + ": must be " + what);
     }
     return text;
   }
@@ -70,7 +67,7 @@ class DefinitionReader {
     common_.group = must_match(spec_["group"], "spec.group", kSubdomain, "a DNS subdomain");
     if (!common_.group.empty() && common_.group.find('.') == std::string::npos) {
       add("spec.group", kInvalid,
-          "Invalid value: " + quoted(common_.group) + ": should be a domain with at least one dot");
+          "Invalid value: " + in_quotes(common_.group) + ": should be a domain with at least one dot");
     }
     common_.plural = must_match(names["plural"], "spec.names.plural", kLabel, "a DNS label");
     common_.kind = must_match(names["kind"], "spec.names.kind", "^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$",
@@ -82,7 +79,7 @@ class DefinitionReader {
     common_.list_kind = std::string{names["listKind"].as_string(common_.kind + "List")};
     if (common_.list_kind == common_.kind) {
       add("spec.names.listKind", kInvalid,
-          "Invalid value: " + quoted(common_.kind) + ": kind and listKind may not be the same");
+          "Invalid value: " + in_quotes(common_.kind) + ": kind and listKind may not be the same");
     }
     common_.short_names = strings_of(names["shortNames"]);
     common_.categories = strings_of(names["categories"]);
@@ -92,11 +89,12 @@ class DefinitionReader {
       add("spec.scope", kRequired, "Required value");
     } else if (scope != "Namespaced" && scope != "Cluster") {
       add("spec.scope", kNotSupported,
-          "Unsupported value: " + quoted(scope) + ": supported values: \"Cluster\", \"Namespaced\"");
+          "Unsupported value: " + in_quotes(scope) + ": supported values: \"Cluster\", \"Namespaced\"");
     }
     const std::string name = crd_["metadata"]["name"].str();
     if (name != common_.plural + "." + common_.group) {
-      add("metadata.name", kInvalid, "Invalid value: " + quoted(name) + ": must be spec.names.plural+\".\"+spec.group");
+      add("metadata.name", kInvalid,
+          "Invalid value: " + in_quotes(name) + ": must be spec.names.plural+\".\"+spec.group");
     }
   }
 
@@ -108,7 +106,7 @@ class DefinitionReader {
       if (common_.conversion.is_null()) common_.conversion = Value::object();
     } else if (strategy != "None") {
       add("spec.conversion.strategy", kNotSupported,
-          "Unsupported value: " + quoted(std::string{strategy}) + ": supported values: \"None\", \"Webhook\"");
+          "Unsupported value: " + in_quotes(std::string{strategy}) + ": supported values: \"None\", \"Webhook\"");
     }
     if (spec_["preserveUnknownFields"].as_bool()) {
       add("spec.preserveUnknownFields", kInvalid,
@@ -124,7 +122,7 @@ class DefinitionReader {
     for (const Value& version : spec_["versions"].items()) {
       const std::string path = "spec.versions[" + std::to_string(index++) + "]";
       const std::string name = must_match(version["name"], path + ".name", kLabel, "a DNS label");
-      if (!names.insert(name).second) add(path + ".name", "FieldValueDuplicate", "Duplicate value: " + quoted(name));
+      if (!names.insert(name).second) add(path + ".name", "FieldValueDuplicate", "Duplicate value: " + in_quotes(name));
       stored += version["storage"].as_bool() ? 1U : 0U;
       Kind kind = read_version(version, path);
       if (version["served"].as_bool()) kinds.push_back(std::move(kind));
@@ -170,7 +168,7 @@ class DefinitionReader {
     const auto check = [&](const std::string& value, const char* key, std::string_view root) {
       if (!value.starts_with(root) || value.size() == root.size()) {
         add(path + ".subresources.scale." + key, kInvalid,
-            "Invalid value: " + quoted(value) + ": should be a JSON path under " +
+            "Invalid value: " + in_quotes(value) + ": should be a JSON path under " +
                 std::string{root.substr(0, root.size() - 1)});
       }
     };
@@ -194,7 +192,7 @@ class DefinitionReader {
     if (read.json_path.empty()) add(path + ".jsonPath", kRequired, "Required value");
     if (std::find(std::begin(kTypes), std::end(kTypes), read.type) == std::end(kTypes)) {
       add(path + ".type", kNotSupported,
-          "Unsupported value: " + quoted(read.type) +
+          "Unsupported value: " + in_quotes(read.type) +
               ": supported values: \"boolean\", \"date\", \"integer\", \"number\", \"string\"");
     }
     return read;

@@ -12,7 +12,7 @@ namespace {
 
 using test::yaml;
 
-const Kind& kind_of(std::string_view type) {
+const Kind& karmada_kind(std::string_view type) {
   const Kind* kind = Kinds::compiled().find_type(type);
   EXPECT_NE(kind, nullptr) << type;
   static const Kind none = [] {
@@ -23,11 +23,13 @@ const Kind& kind_of(std::string_view type) {
   return kind == nullptr ? none : *kind;
 }
 
-Value filled(std::string_view type, std::string_view text) { return with_defaults(*kind_of(type).schema, yaml(text)); }
+Value filled(std::string_view type, std::string_view text) {
+  return with_defaults(*karmada_kind(type).schema, yaml(text));
+}
 
 std::set<std::string> wrong(std::string_view type, std::string_view text) {
   std::set<std::string> fields;
-  for (const FieldCause& cause : validate(*kind_of(type).schema, filled(type, text)))
+  for (const FieldCause& cause : validate(*karmada_kind(type).schema, filled(type, text)))
     fields.insert(cause.field + " " + cause.reason);
   return fields;
 }
@@ -136,7 +138,8 @@ TEST(KarmadaKinds, AreServedAsSpecified) {  // KIND-2
 TEST(KarmadaKinds, HaveTheirColumns) {
   const auto names = [](std::string_view type) {
     std::string all;
-    for (const PrintColumn& column : kind_of(type).columns) all += column.name + (column.priority > 0 ? "* " : " ");
+    for (const PrintColumn& column : karmada_kind(type).columns)
+      all += column.name + (column.priority > 0 ? "* " : " ");
     return all;
   };
   EXPECT_EQ(names(kPolicies), "CONFLICT-RESOLUTION PRIORITY AGE ");
@@ -145,7 +148,7 @@ TEST(KarmadaKinds, HaveTheirColumns) {
   EXPECT_EQ(names(kBindings), "SCHEDULED FULLYAPPLIED AGE ");
   EXPECT_EQ(names(kClusters), "Version Mode Ready Age Zones* Region* Provider* API-Endpoint* Proxy-URL* ");
   EXPECT_EQ(names("overridepolicies.policy.karmada.io"), "");
-  EXPECT_EQ(kind_of(kBindings).columns[0].json_path, R"(.status.conditions[?(@.type=="Scheduled")].status)");
+  EXPECT_EQ(karmada_kind(kBindings).columns[0].json_path, R"(.status.conditions[?(@.type=="Scheduled")].status)");
 }
 
 TEST(KarmadaKinds, PropagationPolicyDefaults) {  // KIND-4 to KIND-6
@@ -193,7 +196,9 @@ spec:
 }
 
 TEST(KarmadaKinds, PoliciesOfBothScopesAreDescribedAlike) {
-  const auto spec_of = [](std::string_view type) { return to_openapi(*kind_of(type).schema->properties.at("spec")); };
+  const auto spec_of = [](std::string_view type) {
+    return to_openapi(*karmada_kind(type).schema->properties.at("spec"));
+  };
   EXPECT_EQ(spec_of(kPolicies), spec_of("clusterpropagationpolicies.policy.karmada.io"));
   EXPECT_EQ(spec_of("overridepolicies.policy.karmada.io"), spec_of("clusteroverridepolicies.policy.karmada.io"));
   EXPECT_EQ(spec_of(kBindings), spec_of("clusterresourcebindings.work.karmada.io"));
@@ -271,7 +276,7 @@ TEST(KarmadaKinds, WorkKeepsManifestsWhole) {
 metadata: {name: w, namespace: karmada-es-m1}
 spec: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, unheard: of}, data: {k: v}}]}, extra: 1}
 )");
-  const Value kept = prune(*kind_of("works.work.karmada.io").schema, work);
+  const Value kept = prune(*karmada_kind("works.work.karmada.io").schema, work);
   EXPECT_EQ(kept["spec"]["workload"], work["spec"]["workload"]);
   EXPECT_FALSE(kept["spec"].contains("extra"));
 }

@@ -420,54 +420,56 @@ std::vector<std::string> changed_violations(const char* old, const char* value) 
   return fields;
 }
 
-using Fields = std::vector<std::string>;
+using Violations = std::vector<std::string>;
 
 // CRD-7: as CRDValidationRatcheting.
 TEST(SchemaValidateChange, AValueThatTheChangeLeavesMayBeInvalid) {
   EXPECT_EQ(changed_violations("spec: {short: toolong}", "{metadata: {labels: {a: b}}, spec: {short: toolong}}"),
-            Fields{});
+            Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, short: toolong, count: text}",
                                "spec: {must: b, short: toolong, count: text}"),
-            Fields{});
+            Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, short: toolong}", "spec: {must: a, short: too_long}"),
-            Fields{"spec.short"});
-  EXPECT_EQ(changed_violations("spec: {must: a}", "spec: {must: a, short: toolong}"), Fields{"spec.short"});
-  EXPECT_EQ(changed_violations("{}", "spec: {must: a, short: toolong}"), Fields{"spec.short"});
+            Violations{"spec.short"});
+  EXPECT_EQ(changed_violations("spec: {must: a}", "spec: {must: a, short: toolong}"), Violations{"spec.short"});
+  EXPECT_EQ(changed_violations("{}", "spec: {must: a, short: toolong}"), Violations{"spec.short"});
 }
 
 TEST(SchemaValidateChange, AChangedObjectMustHaveWhatIsRequiredOfItself) {
-  EXPECT_EQ(changed_violations("spec: {count: 1}", "spec: {count: 2}"), Fields{"spec.must"});
+  EXPECT_EQ(changed_violations("spec: {count: 1}", "spec: {count: 2}"), Violations{"spec.must"});
   EXPECT_EQ(changed_violations("spec: {must: a, p: 1, q: 2, r: 3}", "spec: {must: b, p: 1, q: 2, r: 3}"),
-            Fields{"spec"});
+            Violations{"spec"});
 }
 
 TEST(SchemaValidateChange, ElementsCorrespondByKeyOrPosition) {
   EXPECT_EQ(changed_violations("spec: {must: a, named: [{name: x, short: toolong}]}",
                                "spec: {must: a, named: [{name: new}, {name: x, short: toolong}]}"),
-            Fields{});
+            Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, named: [{name: x, short: toolong}]}",
                                "spec: {must: a, named: [{name: z, short: toolong}]}"),
-            Fields{"spec.named[0].short"});
-  EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [toolong, b]}"), Fields{});
+            Violations{"spec.named[0].short"});
+  EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [toolong, b]}"),
+            Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [b, toolong]}"),
-            Fields{"spec.plain[1]"});
+            Violations{"spec.plain[1]"});
   EXPECT_EQ(changed_violations("spec: {must: a, plain: [a, b, c]}", "spec: {must: a, plain: [a, b, d]}"),
-            Fields{"spec.plain"});
-  EXPECT_EQ(changed_violations("spec: {must: a, set: [toolong]}", "spec: {must: b, set: [toolong]}"), Fields{});
+            Violations{"spec.plain"});
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [toolong]}", "spec: {must: b, set: [toolong]}"), Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, set: [toolong]}", "spec: {must: a, set: [toolong, b]}"),
-            Fields{"spec.set[0]"});
+            Violations{"spec.set[0]"});
 }
 
 TEST(SchemaValidateChange, DuplicatesMayStayWhereTheyWere) {
-  EXPECT_EQ(changed_violations("spec: {must: a, set: [a, a]}", "spec: {must: a, set: [a, a, b]}"), Fields{});
-  EXPECT_EQ(changed_violations("spec: {must: a, set: [a]}", "spec: {must: a, set: [a, a]}"), Fields{"spec.set[1]"});
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [a, a]}", "spec: {must: a, set: [a, a, b]}"), Violations{});
+  EXPECT_EQ(changed_violations("spec: {must: a, set: [a]}", "spec: {must: a, set: [a, a]}"), Violations{"spec.set[1]"});
 }
 
 TEST(SchemaValidateChange, JunctorsAreAboutTheWholeValue) {
   EXPECT_EQ(changed_violations("spec: {must: a, both: {a: toolong}}", "spec: {must: a, both: {a: toolong, b: x}}"),
-            Fields{});
-  EXPECT_EQ(changed_violations("spec: {must: a, some: {b: x}}", "spec: {must: b, some: {b: x}}"), Fields{});
-  EXPECT_EQ(changed_violations("spec: {must: a, some: {b: x}}", "spec: {must: a, some: {b: z}}"), Fields{"spec.some"});
+            Violations{});
+  EXPECT_EQ(changed_violations("spec: {must: a, some: {b: x}}", "spec: {must: b, some: {b: x}}"), Violations{});
+  EXPECT_EQ(changed_violations("spec: {must: a, some: {b: x}}", "spec: {must: a, some: {b: z}}"),
+            Violations{"spec.some"});
 }
 
 }  // namespace

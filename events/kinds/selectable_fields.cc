@@ -5,11 +5,11 @@
 
 #include "events/base/json.h"
 #include "events/base/result.h"
+#include "events/kinds/cause_reasons.h"
 
 namespace shiplog {
 namespace {
 
-constexpr const char* kInvalid = "FieldValueInvalid";
 constexpr size_t kMostFields = 8;
 
 /// The next part of a JSON path: a delimiter ('.', '[', ']') or what stands up to the next one.

@@ -6,17 +6,13 @@
 
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
+#include "events/kinds/cause_reasons.h"
 #include "events/kinds/pattern.h"
 
 namespace shiplog {
 namespace {
 
 using Type = Schema::Type;
-
-constexpr const char* kForbidden = "FieldValueForbidden";
-constexpr const char* kInvalid = "FieldValueInvalid";
-constexpr const char* kRequired = "FieldValueRequired";
-constexpr const char* kNotSupported = "FieldValueNotSupported";
 
 // A structural schema has two parts: the structure defines the fields; below allOf, anyOf, oneOf and not, values are
 // only validated, so these must not define pruning or defaults.

@@ -18,7 +18,7 @@ namespace shiplog::sqlite {
 namespace {
 
 constexpr std::chrono::microseconds kShortest{0};  // some pages
-constexpr std::chrono::microseconds kLong{600'000'000};
+constexpr std::chrono::microseconds kLongTime{600'000'000};
 
 TEST(FreeSpaceToKeep, IsAnEighthOfWhatIsInUse) {
   EXPECT_EQ(pages_to_keep({4096, 9000, 1000, true}), 1000);
@@ -114,7 +114,7 @@ TEST_F(FreeSpaceTest, AReaderSeesWhatItSawUntilItIsThrough) {
   {
     const auto view = must(Transaction::begin_reading(*reader));
     EXPECT_EQ(number(*reader, "SELECT count(*) FROM kept"), 500);
-    release(*connection, 0, kLong);
+    release(*connection, 0, kLongTime);
     must(connection->execute("DELETE FROM kept WHERE id % 20 > 0"));
     EXPECT_FALSE(move_wal(*connection)) << "the reader needs a part of the file";
     EXPECT_EQ(number(*reader, "SELECT count(*) FROM kept WHERE text = id || hex(zeroblob(500))"), 500);
@@ -153,7 +153,7 @@ TEST_F(FreeSpaceTest, KilledInTheMiddleTheFileIsWhole) {
     expect_whole(*open(""));
   }
   auto connection = open("");
-  release(*connection, 0, kLong);
+  release(*connection, 0, kLongTime);
   EXPECT_EQ(must(space_of(*connection)).free, 0);
   expect_whole(*connection);
 }

@@ -44,7 +44,7 @@ void checksum(sqlite3_context* context, int count, sqlite3_value** values) {
   sqlite3_result_int64(context, sum.value());
 }
 
-std::string text_of(sqlite3_value* value) {
+std::string text_or_null(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
   return text == nullptr ? "NULL" : text;
 }
@@ -56,8 +56,8 @@ void intact(sqlite3_context* context, int count, sqlite3_value** values) {
   if (sqlite3_value_type(values[1]) == SQLITE_INTEGER && sqlite3_value_int64(values[1]) == sum.value()) {
     return sqlite3_result_int(context, 1);
   }
-  const std::string message =
-      "the row " + text_of(values[2]) + " of the table \"" + text_of(values[0]) + "\" does not match its checksum";
+  const std::string message = "the row " + text_or_null(values[2]) + " of the table \"" + text_or_null(values[0]) +
+                              "\" does not match its checksum";
   sqlite3_result_error(context, message.c_str(), static_cast<int>(message.size()));
   sqlite3_result_error_code(context, SQLITE_CORRUPT);  // keeps the message
 }

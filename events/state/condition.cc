@@ -5,7 +5,7 @@
 namespace shiplog {
 namespace {
 
-const Value kNone;
+const Value kNoCondition;
 
 auto has_type(std::string_view type) {
   return [type](const Value& condition) { return condition["type"].as_string() == type; };
@@ -16,7 +16,7 @@ auto has_type(std::string_view type) {
 const Value& condition_of(const Value& object, std::string_view type) {
   const auto conditions = object["status"]["conditions"].items();
   const auto found = std::ranges::find_if(conditions, has_type(type));
-  return found == conditions.end() ? kNone : *found;
+  return found == conditions.end() ? kNoCondition : *found;
 }
 
 bool condition_holds(const Value& object, std::string_view type) {

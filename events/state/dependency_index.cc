@@ -9,7 +9,7 @@
 namespace shiplog {
 namespace {
 
-const std::set<ObjectKey> kNone;
+const std::set<ObjectKey> kNoReferrers;
 
 struct Named {
   std::vector<ObjectKey> attached;  // sorted
@@ -72,17 +72,17 @@ void DependencyIndex::update(const ObjectKey& binding, const Value& before, cons
 
 const std::set<ObjectKey>& DependencyIndex::referrers(const ObjectKey& attached) const {
   const auto found = referrers_.find(attached);
-  return found == referrers_.end() ? kNone : found->second;
+  return found == referrers_.end() ? kNoReferrers : found->second;
 }
 
 const std::set<ObjectKey>& DependencyIndex::selecting(std::string_view ns) const {
   const auto found = selecting_.find(ns);
-  return found == selecting_.end() ? kNone : found->second;
+  return found == selecting_.end() ? kNoReferrers : found->second;
 }
 
 const std::set<ObjectKey>& DependencyIndex::attached_to(const ObjectKey& referrer) const {
   const auto found = attached_.find(referrer);
-  return found == attached_.end() ? kNone : found->second;
+  return found == attached_.end() ? kNoReferrers : found->second;
 }
 
 Value recorded_dependencies(const Value& binding) {

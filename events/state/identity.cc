@@ -5,7 +5,7 @@
 namespace shiplog {
 namespace {
 
-bool same(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
+bool same_or_empty(const Value& a, const Value& b) { return a == b || (a.is_empty() && b.is_empty()); }
 
 }  // namespace
 
@@ -14,7 +14,7 @@ Result<void> same_identity(const Value& object, const Value& result) {
   if (!result["metadata"].is_object()) return Error{ErrorCode::kInvalid, "the result has no metadata"};
   std::string changed;
   const auto compare = [&](const char* field, const Value& before, const Value& after) {
-    if (!same(before, after)) changed += (changed.empty() ? "" : ", ") + std::string{field};
+    if (!same_or_empty(before, after)) changed += (changed.empty() ? "" : ", ") + std::string{field};
   };
   compare("apiVersion", object["apiVersion"], result["apiVersion"]);
   compare("kind", object["kind"], result["kind"]);

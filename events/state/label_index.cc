@@ -7,7 +7,7 @@
 namespace shiplog {
 namespace {
 
-const std::set<ObjectKey> kNone;
+const std::set<ObjectKey> kNoneLabelled;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ const std::set<ObjectKey>& LabelIndex::labelled(std::string_view label_key, std:
   const auto label = std::ranges::find(kLabels, label_key);
   SHIPLOG_CHECK(label != kLabels.end(), "the label has no index");
   const auto* found = objects_[static_cast<size_t>(label - kLabels.begin())].find("", value);
-  return found == nullptr ? kNone : found->second;
+  return found == nullptr ? kNoneLabelled : found->second;
 }
 
 }  // namespace shiplog

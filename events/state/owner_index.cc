@@ -3,7 +3,7 @@
 namespace shiplog {
 namespace {
 
-const std::set<ObjectKey> kNone;
+const std::set<ObjectKey> kNoDependents;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void OwnerIndex::update(const ObjectKey& key, const Value& before, const Value& 
 
 const std::set<ObjectKey>& OwnerIndex::dependents(std::string_view owner_uid) const {
   const auto found = dependents_.find(owner_uid);
-  return found == dependents_.end() ? kNone : found->second;
+  return found == dependents_.end() ? kNoDependents : found->second;
 }
 
 }  // namespace shiplog

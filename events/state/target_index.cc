@@ -13,7 +13,7 @@ TargetIndex::Alike alike(const ObjectKey& key, const Value& binding) {
 }
 
 /// Nothing of what matters here differs.
-bool same(const Value& before, const Value& after) {
+bool same_targets(const Value& before, const Value& after) {
   const Value& old_spec = before["spec"];
   const Value& new_spec = after["spec"];
   return old_spec["clusters"] == new_spec["clusters"] && old_spec["schedulePriority"] == new_spec["schedulePriority"] &&
@@ -31,7 +31,7 @@ std::optional<std::vector<Toleration>> tolerations_of(const std::string& placeme
 }  // namespace
 
 void TargetIndex::update(const ObjectKey& binding, const Value& before, const Value& after) {
-  if (same(before, after)) return;
+  if (same_targets(before, after)) return;
   const Alike was = alike(binding, before);
   for (const Value& target : before["spec"]["clusters"].items()) {
     const auto groups = clusters_.find(target["name"].as_string());

@@ -7,7 +7,7 @@ namespace shiplog {
 namespace {
 
 /// Nothing of what matters here differs.
-bool same(const Value& before, const Value& after) {
+bool same_progress(const Value& before, const Value& after) {
   const Value& old_spec = before["spec"];
   const Value& new_spec = after["spec"];
   for (const char* field : {"clusters", "components", "replicaRequirements"}) {
@@ -83,7 +83,7 @@ bool UnsettledIndex::operator==(const UnsettledIndex& other) const {
 }
 
 void UnsettledIndex::move(const ObjectKey& binding, const Value& before, const Value& after) {
-  if (same(before, after)) return;
+  if (same_progress(before, after)) return;
   for (const auto& [cluster, footprint] : footprints(binding, before)) {
     const auto of_cluster = clusters_.find(cluster);
     if (of_cluster == clusters_.end()) continue;

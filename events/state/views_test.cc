@@ -7,11 +7,12 @@
 #include "events/state/placement.h"
 #include "events/state/policy.h"
 #include "events/state/quota.h"
+#include "tests/support/given.h"
 
 namespace shiplog {
 namespace {
 
-Value json(std::string_view text) { return parse_json(text).value(); }
+using given::json;
 
 LabelSelector selector(std::string_view text) { return label_selector_from(json(text)); }
 

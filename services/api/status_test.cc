@@ -8,7 +8,7 @@ namespace shiplog::api {
 namespace {
 
 const StatusDetails kDeployment{"apps", "Deployment", "deployments", "web"};
-const StatusDetails kConfigMap{"", "ConfigMap", "configmaps", "c"};
+const StatusDetails kMapDetails{"", "ConfigMap", "configmaps", "c"};
 
 TEST(ApiStatus, FailureHasTheShapeThatClientsRead) {  // ERR-1
   EXPECT_EQ(to_json(failure_status(not_found(kDeployment), kDeployment)),
@@ -18,12 +18,12 @@ TEST(ApiStatus, FailureHasTheShapeThatClientsRead) {  // ERR-1
 }
 
 TEST(ApiStatus, MessagesAreTheOnesKubectlUsersKnow) {  // ERR-3
-  EXPECT_EQ(not_found(kConfigMap).message, R"(configmaps "c" not found)");
+  EXPECT_EQ(not_found(kMapDetails).message, R"(configmaps "c" not found)");
   EXPECT_EQ(already_exists(kDeployment).message, R"(deployments.apps "web" already exists)");
   EXPECT_EQ(conflict(kDeployment).message,
             R"(Operation cannot be fulfilled on deployments.apps "web": the object has been modified; )"
             "please apply your changes to the latest version and try again");
-  EXPECT_EQ(forbidden(kConfigMap, "no").message, R"(configmaps "c" is forbidden: no)");
+  EXPECT_EQ(forbidden(kMapDetails, "no").message, R"(configmaps "c" is forbidden: no)");
   EXPECT_EQ(forbidden({"apps", "Deployment", "deployments", ""}, "no").message, "deployments.apps is forbidden: no");
   EXPECT_EQ(forbidden({}, "no").message, "forbidden: no");
   EXPECT_EQ(not_found({}).message, "the server could not find the requested resource");
@@ -32,9 +32,9 @@ TEST(ApiStatus, MessagesAreTheOnesKubectlUsersKnow) {  // ERR-3
 TEST(ApiStatus, InvalidJoinsSeveralCausesInBracketsAndNamesTheKind) {  // ERR-3, ERR-5
   const Error one = invalid(kDeployment, {{"spec.x", "FieldValueRequired", "Required value"}});
   EXPECT_EQ(one.message, R"(Deployment.apps "web" is invalid: spec.x: Required value)");
-  const Error two = invalid(kConfigMap, {{"a", "FieldValueRequired", "Required value"},
-                                         {"b", "FieldValueInvalid", "Invalid value: 1: too small"},
-                                         {"a", "FieldValueRequired", "Required value"}});
+  const Error two = invalid(kMapDetails, {{"a", "FieldValueRequired", "Required value"},
+                                          {"b", "FieldValueInvalid", "Invalid value: 1: too small"},
+                                          {"a", "FieldValueRequired", "Required value"}});
   EXPECT_EQ(two.message, R"(ConfigMap "c" is invalid: [a: Required value, b: Invalid value: 1: too small])");
   const Value status = failure_status(one, kDeployment);
   EXPECT_EQ(status["code"].as_int(), 422);
@@ -62,7 +62,7 @@ TEST(ApiStatus, VersionFromTheFutureIsRecognisable) {  // LIST-11
 }
 
 TEST(ApiStatus, SuccessCarriesTheUid) {  // ERR-8
-  const Value status = success_status(kConfigMap, "u-1");
+  const Value status = success_status(kMapDetails, "u-1");
   EXPECT_EQ(status["status"].as_string(), "Success");
   EXPECT_EQ(status["details"]["uid"].as_string(), "u-1");
   EXPECT_EQ(status["details"]["kind"].as_string(), "configmaps");
@@ -76,7 +76,7 @@ TEST(ApiStatus, StatusFromHttpAlone) {
 }
 
 TEST(ApiStatus, WhatPeopleSentCannotActAsMarkupOrControl) {  // ERR-6
-  EXPECT_EQ(forbidden(kConfigMap, "<b>&").message, R"(configmaps "c" is forbidden: &lt;b&gt;&amp;)");
+  EXPECT_EQ(forbidden(kMapDetails, "<b>&").message, R"(configmaps "c" is forbidden: &lt;b&gt;&amp;)");
   EXPECT_EQ(not_found({"", "ConfigMap", "configmaps", "a\nb"}).message, R"(configmaps "a?b" not found)");
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = CelValue::Kind;
 
-constexpr uint64_t kLimit = 1'000'000;
+constexpr uint64_t kCostLimit = 1'000'000;
 constexpr std::string_view kTooExpensive = "operation cancelled: actual cost limit exceeded";
 
 struct Evaluated {
@@ -27,7 +27,7 @@ struct Evaluated {
 Evaluated evaluated(const std::string& text, const Value& x = {}, const CelField& field = {}) {
   const auto program = CelProgram::compile(text, {&kubernetes_functions(), {{"x", field.type}}});
   if (!program) return {CelValue::error(program.error().message)};
-  CelMeter meter{kLimit};
+  CelMeter meter{kCostLimit};
   const std::vector<CelValue> variables = {from_json(x, field)};
   CelValue value = program.value().evaluate(variables, meter);
   return {std::move(value), meter.spent()};
@@ -176,7 +176,7 @@ TEST(CelBounds, RecursionOverAMapOfItselfEnds) {
   for (const char* text : {"x == x", "x in [x]", "'%s'.format([x]) == ''"}) {
     const auto program = CelProgram::compile(text, {&kubernetes_functions(), {{"x", {}}}});
     ASSERT_TRUE(program) << text;
-    CelMeter meter{kLimit};
+    CelMeter meter{kCostLimit};
     const std::vector<CelValue> variables = {CelValue::map(std::make_shared<const MapOfItself>())};
     const CelValue value = program.value().evaluate(variables, meter);
     ASSERT_TRUE(value.is_error()) << text;

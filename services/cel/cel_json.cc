@@ -16,7 +16,7 @@
 namespace shiplog::cel {
 namespace {
 
-using Kind = CelType::Kind;
+using TypeKind = CelType::Kind;
 
 /// As errors show a text.
 std::string shown(const Value& json) { return printable(json.as_string(), 200); }
@@ -259,10 +259,12 @@ class JsonObject final : public CelMap {
   SharedTexts texts_;
 };
 
-CelValue wrong(const char* wanted) { return CelValue::error("invalid data, expected " + std::string{wanted}); }
+CelValue schema_mismatch(const char* wanted) {
+  return CelValue::error("invalid data, expected " + std::string{wanted});
+}
 
 CelValue list_from(const Value& json, const CelField& field, const SharedTexts& texts) {
-  if (!json.is_array()) return wrong("an array for the provided schema with type=array");
+  if (!json.is_array()) return schema_mismatch("an array for the provided schema with type=array");
   if (field.item != nullptr && field.encoding == CelEncoding::kListSet) {
     return CelValue::list(std::shared_ptr<const CelList>{
         std::make_shared<IdentityList>(json, field.item, std::vector<std::string>{}, texts)});
@@ -292,43 +294,43 @@ CelValue typed(const Value& json, const CelField& field, const SharedTexts& text
   if (json.is_null()) return {};
   if (field.encoding == CelEncoding::kIntOrString) {
     if (json.is_string() || json.is_int()) return from_json(json);
-    return wrong("XIntOrString value to be either a string or integer");
+    return schema_mismatch("XIntOrString value to be either a string or integer");
   }
   switch (field.type.kind()) {
-    case Kind::kObject:
-      if (!json.is_object()) return wrong("a map for the provided schema with type=object");
+    case TypeKind::kObject:
+      if (!json.is_object()) return schema_mismatch("a map for the provided schema with type=object");
       return CelValue::map(std::shared_ptr<const CelMap>{std::make_shared<JsonObject>(json, field.type, texts)});
-    case Kind::kMap:
-      if (!json.is_object()) return wrong("a map for the provided schema with type=object");
+    case TypeKind::kMap:
+      if (!json.is_object()) return schema_mismatch("a map for the provided schema with type=object");
       return CelValue::map(std::shared_ptr<const CelMap>{std::make_shared<JsonMap>(json, field.item, texts)});
-    case Kind::kList:
+    case TypeKind::kList:
       return list_from(json, field, texts);
-    case Kind::kString:
-      return json.is_string() ? CelValue::string(json) : wrong("string");
-    case Kind::kBytes:
-      return json.is_string() ? texts->bytes_of(json) : wrong("string");
-    case Kind::kDuration:
-      return json.is_string() ? duration_from(json) : wrong("string");
-    case Kind::kTimestamp:
-      return json.is_string() ? timestamp_from(json) : wrong("string");
-    case Kind::kDouble:
-      return json.is_number() ? CelValue::real(json.as_double()) : wrong("float");
-    case Kind::kInt:
+    case TypeKind::kString:
+      return json.is_string() ? CelValue::string(json) : schema_mismatch("string");
+    case TypeKind::kBytes:
+      return json.is_string() ? texts->bytes_of(json) : schema_mismatch("string");
+    case TypeKind::kDuration:
+      return json.is_string() ? duration_from(json) : schema_mismatch("string");
+    case TypeKind::kTimestamp:
+      return json.is_string() ? timestamp_from(json) : schema_mismatch("string");
+    case TypeKind::kDouble:
+      return json.is_number() ? CelValue::real(json.as_double()) : schema_mismatch("float");
+    case TypeKind::kInt:
       // 1.0 is a whole number, as after Kubernetes' decoder.
       if (json.is_number() && json.as_double() == static_cast<double>(json.as_int())) {
         return CelValue::integer(json.as_int());
       }
-      return wrong("int");
-    case Kind::kBool:
-      return json.is_bool() ? CelValue::boolean(json.as_bool()) : wrong("bool");
-    case Kind::kDyn:
-    case Kind::kError:
-    case Kind::kParameter:
-    case Kind::kNull:
-    case Kind::kUint:
-    case Kind::kType:
-    case Kind::kOptional:
-    case Kind::kExtension:
+      return schema_mismatch("int");
+    case TypeKind::kBool:
+      return json.is_bool() ? CelValue::boolean(json.as_bool()) : schema_mismatch("bool");
+    case TypeKind::kDyn:
+    case TypeKind::kError:
+    case TypeKind::kParameter:
+    case TypeKind::kNull:
+    case TypeKind::kUint:
+    case TypeKind::kType:
+    case TypeKind::kOptional:
+    case TypeKind::kExtension:
       return from_json(json);
   }
   return from_json(json);

@@ -10,11 +10,11 @@
 namespace shiplog::cel {
 namespace {
 
-using Kind = CelType::Kind;
+using TypeKind = CelType::Kind;
 
 /// The type of an optional's value; any other type is itself.
 const CelType& unwrapped(const CelType& type) {
-  return type.is(Kind::kOptional) && !type.parameters().empty() ? type.parameters()[0] : type;
+  return type.is(TypeKind::kOptional) && !type.parameters().empty() ? type.parameters()[0] : type;
 }
 
 class TypeChecker {
@@ -52,7 +52,7 @@ class TypeChecker {
       case CelNode::Kind::kMacro:
         return macro(node);
     }
-    return Kind::kError;
+    return TypeKind::kError;
   }
 
  private:
@@ -68,7 +68,7 @@ class TypeChecker {
     if (++issue_count_ <= kMostIssues && checked_.issues.size() <= kLongestIssues + text_.size()) {
       checked_.issues += (checked_.issues.empty() ? "" : "\n") + issue_text(text_, offset, message);
     }
-    return Kind::kError;
+    return TypeKind::kError;
   }
 
   CelType no_overload(const CelNode& node, const std::string& name, std::span<const CelType> types, bool member) {
@@ -151,14 +151,14 @@ class TypeChecker {
     }
     const CelType target = check(*node.children[0]);
     const CelType field = field_of(node, unwrapped(target));
-    if (field.is(Kind::kError)) return field;
-    return node.optional || target.is(Kind::kOptional) ? CelType::optional(field) : field;
+    if (field.is(TypeKind::kError)) return field;
+    return node.optional || target.is(TypeKind::kOptional) ? CelType::optional(field) : field;
   }
 
   CelType field_of(const CelNode& node, const CelType& target) {
     if (target.is_dyn()) return target;
-    if (target.is(Kind::kMap)) return target.parameters()[1];
-    if (!target.is(Kind::kObject)) {
+    if (target.is(TypeKind::kMap)) return target.parameters()[1];
+    if (!target.is(TypeKind::kObject)) {
       return issue(node.offset, "type '" + target.text() + "' does not support field selection");
     }
     const auto name = unescape_field_name(node.name);
@@ -172,7 +172,7 @@ class TypeChecker {
   CelType presence(CelNode& node) {
     const CelType target = check(*node.children[0]);
     const CelType field = field_of(node, unwrapped(target));
-    return field.is(Kind::kError) ? field : CelType{Kind::kBool};
+    return field.is(TypeKind::kError) ? field : CelType{TypeKind::kBool};
   }
 
   CelType index(CelNode& node) {
@@ -180,21 +180,21 @@ class TypeChecker {
     const CelType key = check(*node.children[1]);
     const CelType& inner = unwrapped(target);
     CelType item;
-    if (inner.is(Kind::kList) && is_assignable(key, Kind::kInt)) {
+    if (inner.is(TypeKind::kList) && is_assignable(key, TypeKind::kInt)) {
       item = inner.parameters()[0];
-    } else if (inner.is(Kind::kMap) && is_assignable(key, inner.parameters()[0])) {
+    } else if (inner.is(TypeKind::kMap) && is_assignable(key, inner.parameters()[0])) {
       item = inner.parameters()[1];
     } else if (!inner.is_dyn()) {
       const std::vector<CelType> types = {target, key};
       return no_overload(node, node.name, types, false);
     }
-    return node.optional || target.is(Kind::kOptional) ? CelType::optional(item) : item;
+    return node.optional || target.is(TypeKind::kOptional) ? CelType::optional(item) : item;
   }
 
   /// False: one of them has an error, which is reported.
   bool check_operands(const CelNode& node, std::vector<CelType>& types) {
     for (const auto& child : node.children) types.push_back(check(*child));
-    return std::ranges::none_of(types, [](const CelType& type) { return type.is(Kind::kError); });
+    return std::ranges::none_of(types, [](const CelType& type) { return type.is(TypeKind::kError); });
   }
 
   CelType call(CelNode& node) {
@@ -211,7 +211,7 @@ class TypeChecker {
     const auto* overloads = environment_.functions->find(node.name);
     if (overloads == nullptr) return undeclared(node.offset, node.name);
     std::vector<CelType> types;
-    if (!check_operands(node, types)) return Kind::kError;
+    if (!check_operands(node, types)) return TypeKind::kError;
     const auto result = resolve(*overloads, types, node.member, &node.overloads);
     if (!result) return no_overload(node, node.name, types, node.member);
     if (auto error = prepare(node)) return issue(node.children[error->first]->offset, error->second);
@@ -236,7 +236,7 @@ class TypeChecker {
 
   CelType operation(CelNode& node) {
     std::vector<CelType> types;
-    if (!check_operands(node, types)) return Kind::kError;
+    if (!check_operands(node, types)) return TypeKind::kError;
     const auto result = resolve(operator_signatures(node.operation), types, false, nullptr);
     return result ? *result : no_overload(node, node.name, types, false);
   }
@@ -262,18 +262,19 @@ class TypeChecker {
     std::vector<CelType> types;
     for (const auto& child : node.children) types.push_back(check(*child));
     for (size_t i = 0; i < types.size(); ++i) {
-      if (is_assignable(types[i], Kind::kBool)) continue;
+      if (is_assignable(types[i], TypeKind::kBool)) continue;
       const std::vector<CelType> pair =
-          i == 0 ? std::vector{types[0], types[1]} : std::vector<CelType>{Kind::kBool, types[i]};
+          i == 0 ? std::vector{types[0], types[1]} : std::vector<CelType>{TypeKind::kBool, types[i]};
       return no_overload(node, node.name, pair, false);
     }
-    return Kind::kBool;
+    return TypeKind::kBool;
   }
 
   CelType conditional(CelNode& node) {
     const std::vector<CelType> types = {check(*node.children[0]), check(*node.children[1]), check(*node.children[2])};
-    if (std::ranges::any_of(types, [](const CelType& type) { return type.is(Kind::kError); })) return Kind::kError;
-    if (is_assignable(types[0], Kind::kBool)) {
+    if (std::ranges::any_of(types, [](const CelType& type) { return type.is(TypeKind::kError); }))
+      return TypeKind::kError;
+    if (is_assignable(types[0], TypeKind::kBool)) {
       if (const auto joined = join(types[1], types[2])) return *joined;
     }
     return no_overload(node, node.name, types, false);
@@ -298,13 +299,13 @@ class TypeChecker {
     for (size_t i = from; i < node.children.size(); i += step) {
       CelNode& child = *node.children[i];
       CelType type = check(child);
-      if (type.is(Kind::kError)) {
+      if (type.is(TypeKind::kError)) {
         joined = CelType{};
         continue;
       }
       const bool is_key = step == 2 && from == 0;
       if (!is_key && i / step < optional.size() && optional[i / step]) {
-        if (!type.is_dyn() && !type.is(Kind::kOptional)) {
+        if (!type.is_dyn() && !type.is(TypeKind::kOptional)) {
           return issue(child.offset, "expected type 'optional_type(dyn)' but found '" + type.text() + "'");
         }
         type = unwrapped(type);
@@ -322,28 +323,28 @@ class TypeChecker {
 
   CelType list(CelNode& node) {
     const CelType item = join_all(node, 0, 1, node.optional_entries);
-    return item.is(Kind::kError) ? item : CelType::list(item);
+    return item.is(TypeKind::kError) ? item : CelType::list(item);
   }
 
   CelType map(CelNode& node) {
     const CelType key = join_all(node, 0, 2, node.optional_entries);
     const CelType value = join_all(node, 1, 2, node.optional_entries);
-    if (key.is(Kind::kError) || value.is(Kind::kError)) return Kind::kError;
+    if (key.is(TypeKind::kError) || value.is(TypeKind::kError)) return TypeKind::kError;
     return CelType::map(key, value);
   }
 
   CelType macro(CelNode& node) {
     const CelType range = check(*node.children[0]);
-    if (range.is(Kind::kError)) return range;
+    if (range.is(TypeKind::kError)) return range;
     if (node.macro == CelMacro::kOptionalMap || node.macro == CelMacro::kOptionalFlatMap) {
       return optional_macro(node, range);
     }
     CelType key;
     CelType value;
-    if (range.is(Kind::kList)) {
-      key = Kind::kInt;
+    if (range.is(TypeKind::kList)) {
+      key = TypeKind::kInt;
       value = range.parameters()[0];
-    } else if (range.is(Kind::kMap) && node.macro != CelMacro::kSortBy) {
+    } else if (range.is(TypeKind::kMap) && node.macro != CelMacro::kSortBy) {
       key = range.parameters()[0];
       value = range.parameters()[1];
     } else if (!range.is_dyn()) {
@@ -354,7 +355,7 @@ class TypeChecker {
     if (node.variables.size() == 2) {
       enter(node, {key, value});
     } else {
-      enter(node, {range.is(Kind::kMap) ? key : value});
+      enter(node, {range.is(TypeKind::kMap) ? key : value});
     }
     const CelType result = macro_result(node, range, key, value);
     leave(node);
@@ -375,9 +376,9 @@ class TypeChecker {
   /// A condition for each item. `name` is the operator that upstream's expansion applies to it.
   bool check_condition(CelNode& condition, const char* name) {
     const CelType type = check(condition);
-    if (type.is(Kind::kError)) return false;
-    if (is_assignable(type, Kind::kBool)) return true;
-    const std::vector<CelType> types = {Kind::kBool, type};
+    if (type.is(TypeKind::kError)) return false;
+    if (is_assignable(type, TypeKind::kBool)) return true;
+    const std::vector<CelType> types = {TypeKind::kBool, type};
     no_overload(condition, name, types, false);
     return false;
   }
@@ -385,17 +386,17 @@ class TypeChecker {
   CelType macro_result(CelNode& node, const CelType& range, const CelType& key, const CelType& value) {
     switch (node.macro) {
       case CelMacro::kAll:
-        return check_condition(*node.children[1], "_&&_") ? Kind::kBool : Kind::kError;
+        return check_condition(*node.children[1], "_&&_") ? TypeKind::kBool : TypeKind::kError;
       case CelMacro::kExists:
-        return check_condition(*node.children[1], "_||_") ? Kind::kBool : Kind::kError;
+        return check_condition(*node.children[1], "_||_") ? TypeKind::kBool : TypeKind::kError;
       case CelMacro::kExistsOne:
-        return check_condition(*node.children[1], "_?_:_") ? Kind::kBool : Kind::kError;
+        return check_condition(*node.children[1], "_?_:_") ? TypeKind::kBool : TypeKind::kError;
       case CelMacro::kFilter:
-        if (!check_condition(*node.children[1], "_?_:_")) return Kind::kError;
-        return range.is_dyn() ? CelType::list({}) : CelType::list(range.is(Kind::kMap) ? key : value);
+        if (!check_condition(*node.children[1], "_?_:_")) return TypeKind::kError;
+        return range.is_dyn() ? CelType::list({}) : CelType::list(range.is(TypeKind::kMap) ? key : value);
       case CelMacro::kSortBy: {
         const CelType by = check(*node.children[1]);
-        if (by.is(Kind::kError)) return by;
+        if (by.is(TypeKind::kError)) return by;
         return range.is_dyn() ? CelType::list({}) : range;
       }
       case CelMacro::kMap:
@@ -404,31 +405,31 @@ class TypeChecker {
         break;
       case CelMacro::kOptionalMap:
       case CelMacro::kOptionalFlatMap:
-        return Kind::kError;  // optional_macro() has them
+        return TypeKind::kError;  // optional_macro() has them
     }
-    if (node.has_condition && !check_condition(*node.children[1], "_?_:_")) return Kind::kError;
+    if (node.has_condition && !check_condition(*node.children[1], "_?_:_")) return TypeKind::kError;
     CelNode& expression = *node.children.back();
     const CelType result = check(expression);
-    if (result.is(Kind::kError)) return result;
+    if (result.is(TypeKind::kError)) return result;
     if (node.macro == CelMacro::kMap) return CelType::list(result);
     if (node.macro == CelMacro::kTransformMap) return CelType::map(key, result);
     if (result.is_dyn()) return CelType::map({}, {});
-    if (result.is(Kind::kMap)) return result;
+    if (result.is(TypeKind::kMap)) return result;
     return issue(expression.offset, "expected type 'map(dyn, dyn)' but found '" + result.text() + "'");
   }
 
   CelType optional_macro(CelNode& node, const CelType& target) {
     const char* name = node.macro == CelMacro::kOptionalMap ? "optMap" : "optFlatMap";
-    if (!target.is_dyn() && !target.is(Kind::kOptional)) {
+    if (!target.is_dyn() && !target.is(TypeKind::kOptional)) {
       const std::vector<CelType> types = {target};
       return no_overload(node, name, types, true);
     }
     enter(node, {unwrapped(target)});
     const CelType result = check(*node.children[1]);
     leave(node);
-    if (result.is(Kind::kError)) return result;
+    if (result.is(TypeKind::kError)) return result;
     if (node.macro == CelMacro::kOptionalMap) return CelType::optional(result);
-    if (result.is_dyn() || result.is(Kind::kOptional)) return result;
+    if (result.is_dyn() || result.is(TypeKind::kOptional)) return result;
     return issue(node.children[1]->offset, "expected type 'optional_type(dyn)' but found '" + result.text() + "'");
   }
 

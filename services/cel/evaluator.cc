@@ -21,10 +21,8 @@ using Kind = CelValue::Kind;
 constexpr uint64_t kListCost = 10;
 constexpr uint64_t kMapCost = 30;
 
-CelValue exceeded() { return CelValue::error(std::string{kCostLimitExceeded}); }
-
 /// As an error names a key.
-std::string key_text(const CelValue& key) {
+std::string key_in_words(const CelValue& key) {
   if (key.is(Kind::kString)) return printable(key.as_string(), 200);
   if (key.is(Kind::kInt)) return std::to_string(key.as_int());
   if (key.is(Kind::kUint)) return std::to_string(key.as_uint());
@@ -64,8 +62,10 @@ CelValue optional_of(std::optional<CelValue> value) {
 
 }  // namespace
 
+CelValue cost_limit_exceeded() { return CelValue::error(std::string{kCostLimitExceeded}); }
+
 CelValue CelEvaluator::evaluate(const CelNode& node) {
-  if (meter_.exceeded()) return exceeded();
+  if (meter_.exceeded()) return cost_limit_exceeded();
   switch (node.kind) {
     case CelNode::Kind::kLiteral:
       return literal(node);
@@ -135,7 +135,7 @@ CelValue CelEvaluator::index(const CelNode& node) {
   const CelValue target = evaluate(*node.children[0]);
   if (target.is_error()) return target;
   const CelValue key = evaluate(*node.children[1]);
-  if (!meter_.charge(1 + text_size(key) / kBytesOfUnit)) return exceeded();
+  if (!meter_.charge(1 + text_size(key) / kBytesOfUnit)) return cost_limit_exceeded();
   if (key.is_error()) return key;
   std::string missing;
   if (target.is(Kind::kOptional)) {
@@ -143,7 +143,7 @@ CelValue CelEvaluator::index(const CelNode& node) {
   }
   auto found = item_at(target, key, missing);
   if (node.optional) return optional_of(std::move(found));
-  return found ? *std::move(found) : CelValue::error(missing + key_text(key));
+  return found ? *std::move(found) : CelValue::error(missing + key_in_words(key));
 }
 
 CelValue CelEvaluator::call(const CelNode& node) {
@@ -160,7 +160,7 @@ CelValue CelEvaluator::call(const CelNode& node) {
     // The implementation reads its arguments.
     const uint64_t bytes =
         std::transform_reduce(arguments.begin(), arguments.end(), uint64_t{0}, std::plus<>{}, text_size);
-    if (!meter_.charge(bytes / kBytesOfUnit)) return exceeded();
+    if (!meter_.charge(bytes / kBytesOfUnit)) return cost_limit_exceeded();
     const CelImplementation& implementation = node.prepared ? node.prepared : overload->call;
     CelValue result = implementation(arguments, meter_);
     meter_.charge(overload->cost ? overload->cost(arguments, result) : 1);
@@ -175,7 +175,7 @@ CelValue CelEvaluator::operation(const CelNode& node) {
   if (node.children.size() == 1) return operate(node.operation, a, meter_);
   const CelValue b = evaluate(*node.children[1]);
   if (b.is_error()) return b;
-  if (meter_.exceeded()) return exceeded();
+  if (meter_.exceeded()) return cost_limit_exceeded();
   return operate(node.operation, a, b, meter_);
 }
 

@@ -7,6 +7,9 @@
 
 namespace shiplog::cel {
 
+/// The result of an evaluation that costs more than its limit.
+CelValue cost_limit_exceeded();
+
 /// Computes a checked expression. `slots` has the environment's variables in front, and room for those of macros. The
 /// recursion is as deep as the expression, which the parser bounds, and below it as the values, which cel_value.h
 /// bounds.

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <system_error>
 
+#include "events/base/ascii.h"
 #include "events/base/utf8.h"
 
 namespace shiplog::cel {
 namespace {
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_hex_digit(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 void append_utf8(uint32_t code, std::string& out) {
@@ -113,11 +113,11 @@ CelToken CelLexer::next() {
 }
 
 CelToken CelLexer::number() {
-  const bool hex = peek() == '0' && peek(1) == 'x' && is_hex(peek(2));
+  const bool hex = peek() == '0' && peek(1) == 'x' && is_hex_digit(peek(2));
   bool real = false;
   if (hex) {
     at_ += 2;
-    while (is_hex(peek())) ++at_;
+    while (is_hex_digit(peek())) ++at_;
   } else {
     while (is_digit(peek())) ++at_;
     if (peek() == '.' && is_digit(peek(1))) {

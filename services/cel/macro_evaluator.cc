@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "services/cel/evaluator.h"
-#include "services/cel/program.h"
 
 namespace shiplog::cel {
 namespace {
@@ -14,8 +13,6 @@ using Kind = CelValue::Kind;
 constexpr uint64_t kStepCost = 3;     // of all, exists, exists_one and a filter's condition, for each item
 constexpr uint64_t kAppendCost = 12;  // of an item that is appended to a list
 constexpr uint64_t kInsertCost = 32;  // of an entry that is put into a map
-
-CelValue exceeded() { return CelValue::error(std::string{kCostLimitExceeded}); }
 
 /// Calls `each` with key and value until it returns false. A list's keys are its indexes. False: `range` has no items.
 bool for_each_item(const CelValue& range, CelMeter& meter,
@@ -106,7 +103,7 @@ CelValue CelEvaluator::quantified(const CelNode& node, const CelValue& range) {
     return !decided && !meter_.exceeded();
   });
   if (!has_items) return CelValue::no_such_overload();
-  if (meter_.exceeded()) return exceeded();
+  if (meter_.exceeded()) return cost_limit_exceeded();
   if (decided) return CelValue::boolean(decisive);
   return error ? *std::move(error) : CelValue::boolean(!decisive);
 }
@@ -126,7 +123,7 @@ CelValue CelEvaluator::counted_one(const CelNode& node, const CelValue& range) {
     return !meter_.exceeded();
   });
   if (!has_items) return CelValue::no_such_overload();
-  if (meter_.exceeded()) return exceeded();
+  if (meter_.exceeded()) return cost_limit_exceeded();
   return failed.is_error() ? failed : CelValue::boolean(count == 1);
 }
 
@@ -157,7 +154,7 @@ CelValue CelEvaluator::collected(const CelNode& node, const CelValue& range) {
     return !meter_.exceeded();
   });
   if (!has_items) return CelValue::no_such_overload();
-  if (meter_.exceeded()) return exceeded();
+  if (meter_.exceeded()) return cost_limit_exceeded();
   return failed.is_error() ? failed : CelValue::list(std::move(items));
 }
 
@@ -194,7 +191,7 @@ CelValue CelEvaluator::collected_map(const CelNode& node, const CelValue& range)
     return !meter_.exceeded();
   });
   if (!has_items) return CelValue::no_such_overload();
-  if (meter_.exceeded()) return exceeded();
+  if (meter_.exceeded()) return cost_limit_exceeded();
   if (failed.is_error()) return failed;
   const size_t count = entries.size();
   CelValue made = CelValue::map(std::move(entries));
@@ -209,11 +206,11 @@ CelValue CelEvaluator::sorted(const CelNode& node, const CelValue& range) {
   for (size_t i = 0; i < list.size(); ++i) {
     CelValue item = list.at(i);
     slots_[node.slot] = item;
-    if (!meter_.charge(kAppendCost)) return exceeded();
+    if (!meter_.charge(kAppendCost)) return cost_limit_exceeded();
     CelValue key = evaluate(*node.children[1]);
     if (key.is_error()) return key;
     // Each is compared some twenty times, with as many bytes.
-    if (!meter_.charge(cost_size(key))) return exceeded();
+    if (!meter_.charge(cost_size(key))) return cost_limit_exceeded();
     keyed.emplace_back(std::move(key), std::move(item));
   }
   if (!keyed.empty() && !all_comparable(keyed)) return CelValue::error("list elements must be comparable");

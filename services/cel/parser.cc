@@ -15,7 +15,7 @@ namespace shiplog::cel {
 namespace {
 
 using NodePtr = std::unique_ptr<CelNode>;
-using Kind = CelNode::Kind;
+using NodeKind = CelNode::Kind;
 
 struct BinaryOperator {
   std::string_view symbol;
@@ -76,7 +76,7 @@ class ExpressionParser {
     return token_.kind == CelToken::Kind::kIdentifier && token_.text == word;
   }
 
-  NodePtr make(Kind kind, size_t offset, std::vector<NodePtr> children = {}) {
+  NodePtr make(NodeKind kind, size_t offset, std::vector<NodePtr> children = {}) {
     auto node = std::make_unique<CelNode>();
     node->kind = kind;
     node->offset = offset;
@@ -101,15 +101,15 @@ class ExpressionParser {
     if (++depth_ > kDeepestExpression) {
       return fail(token_.offset, "expression recursion limit exceeded: " + std::to_string(kDeepestExpression));
     }
-    NodePtr node = chain(Kind::kOr, "||");
+    NodePtr node = chain(NodeKind::kOr, "||");
     if (node != nullptr && is_symbol("?")) {
       const size_t offset = token_.offset;
       advance();
-      NodePtr chosen = chain(Kind::kOr, "||");
+      NodePtr chosen = chain(NodeKind::kOr, "||");
       if (chosen == nullptr) return nullptr;
       if (!take(":")) return unexpected("':'");
       NodePtr other = expression();
-      node = make(Kind::kConditional, offset, nodes(std::move(node), std::move(chosen), std::move(other)));
+      node = make(NodeKind::kConditional, offset, nodes(std::move(node), std::move(chosen), std::move(other)));
       if (node != nullptr) node->name = "_?_:_";
     }
     --depth_;
@@ -117,7 +117,7 @@ class ExpressionParser {
   }
 
   /// Operands of && or || in one node: any order of evaluation gives the same result.
-  NodePtr chain(Kind kind, std::string_view symbol) {
+  NodePtr chain(NodeKind kind, std::string_view symbol) {
     std::vector<NodePtr> operands;
     size_t offset = token_.offset;
     do {
@@ -125,13 +125,13 @@ class ExpressionParser {
         offset = token_.offset;
         advance();
       }
-      NodePtr operand = kind == Kind::kOr ? chain(Kind::kAnd, "&&") : relation();
+      NodePtr operand = kind == NodeKind::kOr ? chain(NodeKind::kAnd, "&&") : relation();
       if (operand == nullptr) return nullptr;
       operands.push_back(std::move(operand));
     } while (is_symbol(symbol));
     if (operands.size() == 1) return std::move(operands[0]);
     NodePtr node = make(kind, offset, std::move(operands));
-    if (node != nullptr) node->name = kind == Kind::kOr ? "_||_" : "_&&_";
+    if (node != nullptr) node->name = kind == NodeKind::kOr ? "_||_" : "_&&_";
     return node;
   }
 
@@ -152,7 +152,7 @@ class ExpressionParser {
       const size_t offset = token_.offset;
       advance();
       NodePtr right = operand();
-      left = make(Kind::kOperator, offset, nodes(std::move(left), std::move(right)));
+      left = make(NodeKind::kOperator, offset, nodes(std::move(left), std::move(right)));
       if (left == nullptr) break;
       left->operation = found->operation;
       left->name = found->name;
@@ -180,7 +180,7 @@ class ExpressionParser {
     NodePtr operand = member();
     // Two of them cancel each other out, as in upstream's parser.
     if (operand == nullptr || count % 2 == 0) return operand;
-    NodePtr node = make(Kind::kOperator, offset, nodes(std::move(operand)));
+    NodePtr node = make(NodeKind::kOperator, offset, nodes(std::move(operand)));
     if (node == nullptr) return nullptr;
     node->operation = symbol == "!" ? CelOperator::kNot : CelOperator::kNegate;
     node->name = symbol == "!" ? "!_" : "-_";
@@ -196,7 +196,7 @@ class ExpressionParser {
   NodePtr negative_number(size_t offset, size_t count) {
     const bool negative = count % 2 == 1;
     if (token_.minimum_int && !negative) return fail(token_.offset, "invalid int literal");
-    NodePtr node = make(Kind::kLiteral, offset);
+    NodePtr node = make(NodeKind::kLiteral, offset);
     node->literal = token_.value;
     if (negative && token_.value.is(CelValue::Kind::kDouble)) node->literal = CelValue::real(-token_.value.as_double());
     if (negative && token_.value.is(CelValue::Kind::kInt) && !token_.minimum_int) {
@@ -217,7 +217,7 @@ class ExpressionParser {
         const bool optional = take("?");
         NodePtr index = expression();
         if (index != nullptr && !take("]")) index = unexpected("']'");
-        node = make(Kind::kIndex, offset, nodes(std::move(node), std::move(index)));
+        node = make(NodeKind::kIndex, offset, nodes(std::move(node), std::move(index)));
         if (node == nullptr) break;
         node->optional = optional;
         node->name = optional ? "_[?_]" : "_[_]";
@@ -242,7 +242,7 @@ class ExpressionParser {
     if (name.text == "in" || is_literal_word(name.text)) {
       return fail(name.offset, "Syntax error: no viable alternative at input '." + name.text + "'");
     }
-    NodePtr node = make(Kind::kSelect, offset, nodes(std::move(target)));
+    NodePtr node = make(NodeKind::kSelect, offset, nodes(std::move(target)));
     if (node == nullptr) return nullptr;
     node->name = name.text;
     node->optional = optional;
@@ -256,7 +256,7 @@ class ExpressionParser {
     std::vector<NodePtr> children;
     if (member) children.push_back(std::move(target));
     std::ranges::move(arguments, std::back_inserter(children));
-    NodePtr node = make(Kind::kCall, offset, std::move(children));
+    NodePtr node = make(NodeKind::kCall, offset, std::move(children));
     if (node == nullptr) return nullptr;
     node->name = name;
     node->member = member;
@@ -286,7 +286,7 @@ class ExpressionParser {
     if (token.kind == CelToken::Kind::kLiteral || token.kind == CelToken::Kind::kInteger) {
       if (token.minimum_int) return fail(token.offset, "invalid int literal");
       advance();
-      NodePtr node = make(Kind::kLiteral, token.offset);
+      NodePtr node = make(NodeKind::kLiteral, token.offset);
       node->literal = token.value;
       return node;
     }
@@ -306,7 +306,7 @@ class ExpressionParser {
     const CelToken token = token_;
     advance();
     if (is_literal_word(token.text)) {
-      NodePtr node = make(Kind::kLiteral, token.offset);
+      NodePtr node = make(NodeKind::kLiteral, token.offset);
       if (token.text != "null") node->literal = CelValue::boolean(token.text == "true");
       return node;
     }
@@ -318,7 +318,7 @@ class ExpressionParser {
       return call(token.text, open, nullptr, std::move(*arguments));
     }
     if (is_symbol("{")) return fail(token_.offset, "undeclared reference to '" + token.text + "' (in container '')");
-    NodePtr node = make(Kind::kIdentifier, token.offset);
+    NodePtr node = make(NodeKind::kIdentifier, token.offset);
     node->name = token.text;
     return node;
   }
@@ -339,7 +339,7 @@ class ExpressionParser {
       items.push_back(std::move(item));
     }
     advance();
-    NodePtr node = make(Kind::kList, offset, std::move(items));
+    NodePtr node = make(NodeKind::kList, offset, std::move(items));
     if (node != nullptr && std::ranges::find(optional, true) != optional.end()) {
       node->optional_entries = std::move(optional);
     }
@@ -366,7 +366,7 @@ class ExpressionParser {
       entries.push_back(std::move(value));
     }
     advance();
-    NodePtr node = make(Kind::kMap, offset, std::move(entries));
+    NodePtr node = make(NodeKind::kMap, offset, std::move(entries));
     if (node != nullptr && std::ranges::find(optional, true) != optional.end()) {
       node->optional_entries = std::move(optional);
     }

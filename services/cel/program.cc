@@ -28,7 +28,7 @@ CelValue CelProgram::evaluate(std::span<const CelValue> variables, CelMeter& met
   std::vector<CelValue> slots{variables.begin(), variables.end()};
   slots.resize(slots_);
   CelValue result = CelEvaluator{std::move(slots), meter}.evaluate(*root_);
-  return meter.exceeded() ? CelValue::error(std::string{kCostLimitExceeded}) : result;
+  return meter.exceeded() ? cost_limit_exceeded() : result;
 }
 
 }  // namespace shiplog::cel

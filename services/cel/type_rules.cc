@@ -3,7 +3,7 @@
 namespace shiplog::cel {
 namespace {
 
-using Kind = CelType::Kind;
+using TypeKind = CelType::Kind;
 
 CelOverload signature(std::vector<CelType> arguments, CelType result) {
   CelOverload overload;
@@ -14,32 +14,33 @@ CelOverload signature(std::vector<CelType> arguments, CelType result) {
 
 std::vector<CelOverload> order_signatures() {
   std::vector<CelOverload> all;
-  for (const Kind kind : {Kind::kBool, Kind::kString, Kind::kBytes, Kind::kTimestamp, Kind::kDuration}) {
-    all.push_back(signature({kind, kind}, Kind::kBool));
+  for (const TypeKind kind :
+       {TypeKind::kBool, TypeKind::kString, TypeKind::kBytes, TypeKind::kTimestamp, TypeKind::kDuration}) {
+    all.push_back(signature({kind, kind}, TypeKind::kBool));
   }
-  for (const Kind left : {Kind::kInt, Kind::kUint, Kind::kDouble}) {
-    for (const Kind right : {Kind::kInt, Kind::kUint, Kind::kDouble}) {
-      all.push_back(signature({left, right}, Kind::kBool));
+  for (const TypeKind left : {TypeKind::kInt, TypeKind::kUint, TypeKind::kDouble}) {
+    for (const TypeKind right : {TypeKind::kInt, TypeKind::kUint, TypeKind::kDouble}) {
+      all.push_back(signature({left, right}, TypeKind::kBool));
     }
   }
   return all;
 }
 
-std::vector<CelOverload> same_kind(std::initializer_list<Kind> kinds) {
+std::vector<CelOverload> same_kind(std::initializer_list<TypeKind> kinds) {
   std::vector<CelOverload> all;
-  for (const Kind kind : kinds) all.push_back(signature({kind, kind}, kind));
+  for (const TypeKind kind : kinds) all.push_back(signature({kind, kind}, kind));
   return all;
 }
 
 std::vector<CelOverload> sum_signatures(bool add) {
-  auto all = same_kind({Kind::kInt, Kind::kUint, Kind::kDouble, Kind::kDuration});
-  all.push_back(signature({Kind::kTimestamp, Kind::kDuration}, Kind::kTimestamp));
+  auto all = same_kind({TypeKind::kInt, TypeKind::kUint, TypeKind::kDouble, TypeKind::kDuration});
+  all.push_back(signature({TypeKind::kTimestamp, TypeKind::kDuration}, TypeKind::kTimestamp));
   if (!add) {
-    all.push_back(signature({Kind::kTimestamp, Kind::kTimestamp}, Kind::kDuration));
+    all.push_back(signature({TypeKind::kTimestamp, TypeKind::kTimestamp}, TypeKind::kDuration));
     return all;
   }
-  all.push_back(signature({Kind::kDuration, Kind::kTimestamp}, Kind::kTimestamp));
-  for (const Kind kind : {Kind::kString, Kind::kBytes}) all.push_back(signature({kind, kind}, kind));
+  all.push_back(signature({TypeKind::kDuration, TypeKind::kTimestamp}, TypeKind::kTimestamp));
+  for (const TypeKind kind : {TypeKind::kString, TypeKind::kBytes}) all.push_back(signature({kind, kind}, kind));
   const CelType list = CelType::list(CelType::parameter("A"));
   all.push_back(signature({list, list}, list));
   return all;
@@ -49,36 +50,36 @@ std::vector<CelOverload> signatures_of(CelOperator operation) {
   const CelType a = CelType::parameter("A");
   switch (operation) {
     case CelOperator::kNot:
-      return {signature({Kind::kBool}, Kind::kBool)};
+      return {signature({TypeKind::kBool}, TypeKind::kBool)};
     case CelOperator::kNegate:
-      return {signature({Kind::kInt}, Kind::kInt), signature({Kind::kDouble}, Kind::kDouble)};
+      return {signature({TypeKind::kInt}, TypeKind::kInt), signature({TypeKind::kDouble}, TypeKind::kDouble)};
     case CelOperator::kAdd:
       return sum_signatures(true);
     case CelOperator::kSubtract:
       return sum_signatures(false);
     case CelOperator::kMultiply:
     case CelOperator::kDivide:
-      return same_kind({Kind::kInt, Kind::kUint, Kind::kDouble});
+      return same_kind({TypeKind::kInt, TypeKind::kUint, TypeKind::kDouble});
     case CelOperator::kModulo:
-      return same_kind({Kind::kInt, Kind::kUint});
+      return same_kind({TypeKind::kInt, TypeKind::kUint});
     case CelOperator::kEqual:
     case CelOperator::kNotEqual:
-      return {signature({a, a}, Kind::kBool)};
+      return {signature({a, a}, TypeKind::kBool)};
     case CelOperator::kLess:
     case CelOperator::kLessOrEqual:
     case CelOperator::kGreater:
     case CelOperator::kGreaterOrEqual:
       return order_signatures();
     case CelOperator::kIn:
-      return {signature({a, CelType::list(a)}, Kind::kBool),
-              signature({a, CelType::map(a, CelType::parameter("B"))}, Kind::kBool)};
+      return {signature({a, CelType::list(a)}, TypeKind::kBool),
+              signature({a, CelType::map(a, CelType::parameter("B"))}, TypeKind::kBool)};
   }
   return {};
 }
 
 bool takes_null(const CelType& type) {
-  return type.is(Kind::kTimestamp) || type.is(Kind::kDuration) || type.is(Kind::kObject) || type.is(Kind::kExtension) ||
-         type.is(Kind::kOptional);
+  return type.is(TypeKind::kTimestamp) || type.is(TypeKind::kDuration) || type.is(TypeKind::kObject) ||
+         type.is(TypeKind::kExtension) || type.is(TypeKind::kOptional);
 }
 
 bool is_bindable(const CelType& actual, const CelType& formal, CelTypeBindings& bindings) {
@@ -92,16 +93,16 @@ bool is_bindable(const CelType& actual, const CelType& formal, CelTypeBindings& 
 }  // namespace
 
 bool is_assignable(const CelType& actual, const CelType& formal, CelTypeBindings& bindings) {
-  if (formal.is(Kind::kParameter)) return is_bindable(actual, formal, bindings);
+  if (formal.is(TypeKind::kParameter)) return is_bindable(actual, formal, bindings);
   if (formal.is_dyn()) return true;
   if (actual.is_dyn()) {
     for (const CelType& parameter : formal.parameters()) is_assignable(actual, parameter, bindings);
     return true;
   }
-  if (actual.is(Kind::kNull) && takes_null(formal)) return true;
+  if (actual.is(TypeKind::kNull) && takes_null(formal)) return true;
   if (actual.kind() != formal.kind() || actual.name() != formal.name()) return false;
-  if (formal.is(Kind::kObject)) return actual.object() == formal.object();
-  if (formal.is(Kind::kType)) return true;
+  if (formal.is(TypeKind::kObject)) return actual.object() == formal.object();
+  if (formal.is(TypeKind::kType)) return true;
   if (actual.parameters().size() != formal.parameters().size()) return false;
   for (size_t i = 0; i < formal.parameters().size(); ++i) {
     if (!is_assignable(actual.parameters()[i], formal.parameters()[i], bindings)) return false;
@@ -116,31 +117,31 @@ bool is_assignable(const CelType& actual, const CelType& formal) {
 
 CelType substituted(const CelType& type, const CelTypeBindings& bindings) {
   switch (type.kind()) {
-    case Kind::kParameter: {
+    case TypeKind::kParameter: {
       const auto bound = bindings.find(type.name());
       return bound == bindings.end() ? CelType{} : bound->second;
     }
-    case Kind::kList:
+    case TypeKind::kList:
       return CelType::list(substituted(type.parameters()[0], bindings));
-    case Kind::kMap:
+    case TypeKind::kMap:
       return CelType::map(substituted(type.parameters()[0], bindings), substituted(type.parameters()[1], bindings));
-    case Kind::kOptional:
+    case TypeKind::kOptional:
       return CelType::optional(substituted(type.parameters()[0], bindings));
-    case Kind::kType:
+    case TypeKind::kType:
       return type.parameters().empty() ? type : CelType::type_of(substituted(type.parameters()[0], bindings));
-    case Kind::kDyn:
-    case Kind::kError:
-    case Kind::kNull:
-    case Kind::kBool:
-    case Kind::kInt:
-    case Kind::kUint:
-    case Kind::kDouble:
-    case Kind::kString:
-    case Kind::kBytes:
-    case Kind::kTimestamp:
-    case Kind::kDuration:
-    case Kind::kExtension:
-    case Kind::kObject:
+    case TypeKind::kDyn:
+    case TypeKind::kError:
+    case TypeKind::kNull:
+    case TypeKind::kBool:
+    case TypeKind::kInt:
+    case TypeKind::kUint:
+    case TypeKind::kDouble:
+    case TypeKind::kString:
+    case TypeKind::kBytes:
+    case TypeKind::kTimestamp:
+    case TypeKind::kDuration:
+    case TypeKind::kExtension:
+    case TypeKind::kObject:
       return type;
   }
   return type;
@@ -160,38 +161,38 @@ const std::vector<CelOverload>& operator_signatures(CelOperator operation) {
 bool has_kind(const CelValue& value, const CelType& type) {
   using V = CelValue::Kind;
   switch (type.kind()) {
-    case Kind::kDyn:
-    case Kind::kError:
-    case Kind::kParameter:
+    case TypeKind::kDyn:
+    case TypeKind::kError:
+    case TypeKind::kParameter:
       return true;
-    case Kind::kNull:
+    case TypeKind::kNull:
       return value.is(V::kNull);
-    case Kind::kBool:
+    case TypeKind::kBool:
       return value.is(V::kBool);
-    case Kind::kInt:
+    case TypeKind::kInt:
       return value.is(V::kInt);
-    case Kind::kUint:
+    case TypeKind::kUint:
       return value.is(V::kUint);
-    case Kind::kDouble:
+    case TypeKind::kDouble:
       return value.is(V::kDouble);
-    case Kind::kString:
+    case TypeKind::kString:
       return value.is(V::kString);
-    case Kind::kBytes:
+    case TypeKind::kBytes:
       return value.is(V::kBytes);
-    case Kind::kList:
+    case TypeKind::kList:
       return value.is(V::kList);
-    case Kind::kMap:
-    case Kind::kObject:
+    case TypeKind::kMap:
+    case TypeKind::kObject:
       return value.is(V::kMap);
-    case Kind::kTimestamp:
+    case TypeKind::kTimestamp:
       return value.is(V::kTimestamp);
-    case Kind::kDuration:
+    case TypeKind::kDuration:
       return value.is(V::kDuration);
-    case Kind::kType:
+    case TypeKind::kType:
       return value.is(V::kType);
-    case Kind::kOptional:
+    case TypeKind::kOptional:
       return value.is(V::kOptional);
-    case Kind::kExtension:
+    case TypeKind::kExtension:
       return value.is(V::kExtension) && value.as_extension()->type_name() == type.name();
   }
   return false;

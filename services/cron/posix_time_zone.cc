@@ -8,7 +8,7 @@
 namespace shiplog::cron {
 namespace {
 
-constexpr int64_t kDay = 24 * 3600;
+constexpr int64_t kSecondsPerDay = 24 * 3600;
 
 int64_t days_before(int64_t year, int64_t month, int64_t day) {
   using namespace std::chrono;
@@ -130,10 +130,10 @@ Result<PosixTimeZone> PosixTimeZone::parse(std::string_view text) {
 int64_t PosixTimeZone::local_time_of(const Change& change, int64_t year) {
   switch (change.form) {
     case Change::Form::kDayOfYear:
-      return (days_before(year, 1, 1) + change.day) * kDay + change.seconds;
+      return (days_before(year, 1, 1) + change.day) * kSecondsPerDay + change.seconds;
     case Change::Form::kJulianDay: {  // the 29th of February is never counted
       const bool after_leap_day = is_leap(year) && change.day >= 60;
-      return (days_before(year, 1, 1) + change.day - (after_leap_day ? 0 : 1)) * kDay + change.seconds;
+      return (days_before(year, 1, 1) + change.day - (after_leap_day ? 0 : 1)) * kSecondsPerDay + change.seconds;
     }
     case Change::Form::kWeekday:
       break;
@@ -143,7 +143,7 @@ int64_t PosixTimeZone::local_time_of(const Change& change, int64_t year) {
   const int64_t weekday_of_first = ((first + 4) % 7 + 7) % 7;  // the epoch was a Thursday
   int64_t day = first + (change.day - weekday_of_first + 7) % 7 + (change.week - 1) * 7;
   if (day >= next_month) day -= 7;  // the fifth week is the last one
-  return day * kDay + change.seconds;
+  return day * kSecondsPerDay + change.seconds;
 }
 
 UtcOffset PosixTimeZone::offset_at(int64_t at) const {

@@ -7,13 +7,13 @@
 namespace shiplog::debugger {
 namespace {
 
-Error usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
+Error move_usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
 
 Result<uint64_t> number_from(const CommandWord& word) {
   uint64_t number = 0;
   const auto [end, failed] = std::from_chars(word.text.data(), word.text.data() + word.text.size(), number);
   if (failed != std::errc{} || end != word.text.data() + word.text.size() || number > uint64_t{1} << 62U) {
-    return usage("column " + std::to_string(word.column) + ": expected a number, found " + quoted(word.text));
+    return move_usage("column " + std::to_string(word.column) + ": expected a number, found " + quoted(word.text));
   }
   return number;
 }
@@ -61,7 +61,7 @@ Result<std::string> Console::resume_back(const CommandWords& /*words*/) {
 }
 
 Result<std::string> Console::run_until(const CommandWords& words, bool forwards) {
-  if (words.size() < 2) return usage("a condition is missing: until CONDITION");
+  if (words.size() < 2) return move_usage("a condition is missing: until CONDITION");
   SHIPLOG_TRY(const BreakCondition condition, BreakCondition::parse(rest_of(line_, words)));
   SHIPLOG_TRY(const Stop stop, session_.resume_until(condition, forwards));
   return report(stop);
@@ -76,7 +76,7 @@ Result<std::string> Console::go_to(const CommandWords& words) {
     SHIPLOG_TRY(const Stop stop, what == "first" ? session_.go_to_position(0) : session_.go_to_end());
     return report({stop.reason == Stop::Reason::kEnd ? Stop::Reason::kMoved : stop.reason, {}});
   }
-  if (words.size() != 3) return usage("goto first | last | entry N | revision N | offset N | time T");
+  if (words.size() != 3) return move_usage("goto first | last | entry N | revision N | offset N | time T");
   if (what == "time") {
     SHIPLOG_TRY(const UtcMillis time, parse_rfc3339(words[2].text));
     SHIPLOG_TRY(const Stop stop, session_.go_to_time(time));
@@ -87,8 +87,8 @@ Result<std::string> Console::go_to(const CommandWords& words) {
     if (what == "entry") return session_.go_to_position(number);
     if (what == "revision") return session_.go_to_revision(Revision{number});
     if (what == "offset") return session_.go_to_offset(Offset{static_cast<int64_t>(number)});
-    return usage("column " + std::to_string(words[1].column) +
-                 ": expected first, last, entry, revision, offset or time, found " + quoted(what));
+    return move_usage("column " + std::to_string(words[1].column) +
+                      ": expected first, last, entry, revision, offset or time, found " + quoted(what));
   };
   SHIPLOG_TRY(const Stop stop, go());
   return report(stop);
@@ -108,7 +108,7 @@ Result<std::string> Console::add_break(const CommandWords& words) {
 }
 
 Result<std::string> Console::delete_break(const CommandWords& words) {
-  if (words.size() != 2) return usage("the number of a breakpoint is missing: delete N");
+  if (words.size() != 2) return move_usage("the number of a breakpoint is missing: delete N");
   SHIPLOG_TRY(const uint64_t number, number_from(words[1]));
   if (number > 1'000'000 || !session_.delete_breakpoint(static_cast<int>(number))) {
     return Error{ErrorCode::kNotFound, "there is no breakpoint " + words[1].text + ": `break` lists them"};

@@ -8,7 +8,7 @@
 namespace shiplog::debugger {
 namespace {
 
-Error usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
+Error rerun_usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
 
 std::string rerun_text(const Rerun& result, const std::string& what) {
   std::string text = "role " + result.role + ", key " + result.key + ", " + what + "\n";
@@ -23,7 +23,7 @@ std::string rerun_text(const Rerun& result, const std::string& what) {
 
 Result<const State*> Console::decided_from() {
   SHIPLOG_TRY(const Entry* entry, current());
-  if (!is_decision(*entry)) return usage("no service decided this entry: `next` goes to the next decision");
+  if (!is_decision(*entry)) return rerun_usage("no service decided this entry: `next` goes to the next decision");
   JournalTimeline& timeline = session_.timeline();
   if (entry->as_of < timeline.first_revision()) {
     return Error{ErrorCode::kGone, "the decision was computed from revision " + std::to_string(entry->as_of.value) +
@@ -97,7 +97,7 @@ Result<std::string> Console::set(const CommandWords& words) {
     change.gate = words[2].text;
     change.on = words[3].text == "true";
     if (!change.on && words[3].text != "false") {
-      return usage("column " + std::to_string(words[3].column) + ": expected true or false");
+      return rerun_usage("column " + std::to_string(words[3].column) + ": expected true or false");
     }
   } else if (what == "option" && words.size() == 4) {
     if (!hooks_.parse_option) return Error{ErrorCode::kUnavailable, "options need the program shiplogctl debug"};
@@ -107,10 +107,10 @@ Result<std::string> Console::set(const CommandWords& words) {
     size_t at = 1;
     SHIPLOG_TRY(const ObjectPattern pattern, parse_object(words, at));
     SHIPLOG_TRY(change.object, only_object(*state, pattern));
-    if (at >= words.size()) return usage("a path and a value are missing: set OBJECT PATH VALUE");
+    if (at >= words.size()) return rerun_usage("a path and a value are missing: set OBJECT PATH VALUE");
     SHIPLOG_TRY(change.path, ValuePath::parse(words[at++].text));
     if (at < words.size() && words[at].kind == CommandWord::Kind::kSign && words[at].text == "=") ++at;
-    if (at + 1 != words.size()) return usage("expected one value behind the path; text with blanks is quoted");
+    if (at + 1 != words.size()) return rerun_usage("expected one value behind the path; text with blanks is quoted");
     change.value = value_of(words[at]);
   }
   return change_inputs(*state, std::move(change));
@@ -123,7 +123,7 @@ Result<std::string> Console::unset(const CommandWords& words) {
   size_t at = 1;
   SHIPLOG_TRY(const ObjectPattern pattern, parse_object(words, at));
   SHIPLOG_TRY(change.object, only_object(*state, pattern));
-  if (at + 1 != words.size()) return usage("a path is missing: unset OBJECT PATH");
+  if (at + 1 != words.size()) return rerun_usage("a path is missing: unset OBJECT PATH");
   SHIPLOG_TRY(change.path, ValuePath::parse(words[at].text));
   return change_inputs(*state, std::move(change));
 }
@@ -147,7 +147,7 @@ Result<std::string> Console::run_again(const CommandWords& words) {
   SHIPLOG_TRY(const State* state, decided_from());
   SHIPLOG_TRY(const Entry* entry, current());
   if (words.size() > 1) {
-    if (words[1].text != "--with" || words.size() != 3) return usage("rerun [--with PROGRAM]");
+    if (words[1].text != "--with" || words.size() != 3) return rerun_usage("rerun [--with PROGRAM]");
     if (!hooks_.rerun_with) return Error{ErrorCode::kUnavailable, "--with needs the program shiplogctl debug"};
     return hooks_.rerun_with(words[2].text, session_.timeline().record().offset, entry->as_of);
   }

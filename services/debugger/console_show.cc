@@ -14,15 +14,15 @@ constexpr size_t kMostCauses = 100;
 /// Refused entries share a revision: the one with the id lies this near.
 constexpr size_t kNearby = 256;
 
-Error usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
+Error show_usage(const std::string& words) { return {ErrorCode::kBadRequest, words}; }
 
 /// Takes "-o FORMAT" out of the words; empty: there is none.
 Result<std::string> take_format(std::vector<CommandWord>& words) {
   const auto option = std::ranges::find(words, "-o", &CommandWord::text);
   if (option == words.end()) return std::string{};
-  if (option + 1 == words.end()) return usage("-o needs yaml or json");
+  if (option + 1 == words.end()) return show_usage("-o needs yaml or json");
   std::string format = (option + 1)->text;
-  if (format != "yaml" && format != "json") return usage("-o: " + quoted(format) + " is not yaml or json");
+  if (format != "yaml" && format != "json") return show_usage("-o: " + quoted(format) + " is not yaml or json");
   words.erase(option, option + 2);
   return format;
 }
@@ -67,8 +67,8 @@ Result<std::string> Console::list(const CommandWords& words) {
     const std::string& text = words[1].text;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (failed != std::errc{} || end != text.data() + text.size() || count == 0 || count > kMostListed) {
-      return usage("column " + std::to_string(words[1].column) + ": expected a number up to " +
-                   std::to_string(kMostListed) + ", found " + quoted(text));
+      return show_usage("column " + std::to_string(words[1].column) + ": expected a number up to " +
+                        std::to_string(kMostListed) + ", found " + quoted(text));
     }
   }
   JournalTimeline& timeline = session_.timeline();
@@ -109,7 +109,8 @@ Result<std::string> Console::get(const CommandWords& words) {
     SHIPLOG_TRY(path, ValuePath::parse(rest[at++].text));
   }
   if (at < rest.size()) {
-    return usage("column " + std::to_string(rest[at].column) + ": expected the end, found " + quoted(rest[at].text));
+    return show_usage("column " + std::to_string(rest[at].column) + ": expected the end, found " +
+                      quoted(rest[at].text));
   }
   const auto keys = find_objects(*state, pattern, kMostListed + 1);
   const bool one = pattern.name.find('*') == std::string::npos && keys.size() == 1;

@@ -8,7 +8,7 @@
 namespace shiplog::debugger {
 namespace {
 
-Error at_column(size_t at, const std::string& words) {
+Error at_column_of_path(size_t at, const std::string& words) {
   return {ErrorCode::kBadRequest, "column " + std::to_string(at + 1) + " of the path: " + words};
 }
 
@@ -19,7 +19,7 @@ std::string scalar_text(const Value& value) { return value.is_string() ? value.s
 
 Result<ValuePath> ValuePath::parse(std::string_view text) {
   if (text.size() > kLongest) return Error{ErrorCode::kBadRequest, "the path is longer than 1024 bytes"};
-  if (!text.starts_with('.')) return at_column(0, "a path begins with a dot, as .spec.replicas");
+  if (!text.starts_with('.')) return at_column_of_path(0, "a path begins with a dot, as .spec.replicas");
   ValuePath path;
   path.text_ = text;
   size_t at = 0;
@@ -28,11 +28,11 @@ Result<ValuePath> ValuePath::parse(std::string_view text) {
       SHIPLOG_TRY(path.parse_brackets(text, at));
       continue;
     }
-    if (text[at] != '.') return at_column(at, "expected a dot or [");
+    if (text[at] != '.') return at_column_of_path(at, "expected a dot or [");
     ++at;
     if (at < text.size() && text[at] == '[') continue;
     const size_t end = std::min(text.find_first_of(".[", at), text.size());
-    if (end == at) return at_column(at, "expected the name of a field");
+    if (end == at) return at_column_of_path(at, "expected the name of a field");
     path.steps_.push_back({Step::Kind::kMember, std::string{text.substr(at, end - at)}, "", 0});
     at = end;
   }
@@ -44,14 +44,14 @@ Result<void> ValuePath::parse_brackets(std::string_view text, size_t& at) {
   if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) {
     const size_t end = text.find(text[begin], begin + 1);
     if (end == std::string_view::npos || end + 1 >= text.size() || text[end + 1] != ']') {
-      return at_column(begin, "the quoted name does not end in " + std::string{text[begin]} + "]");
+      return at_column_of_path(begin, "the quoted name does not end in " + std::string{text[begin]} + "]");
     }
     steps_.push_back({Step::Kind::kMember, std::string{text.substr(begin + 1, end - begin - 1)}, "", 0});
     at = end + 2;
     return ok();
   }
   const size_t end = text.find(']', begin);
-  if (end == std::string_view::npos) return at_column(at, "[ is not closed");
+  if (end == std::string_view::npos) return at_column_of_path(at, "[ is not closed");
   const std::string_view inside = text.substr(begin, end - begin);
   at = end + 1;
   if (inside == "*") {
@@ -66,7 +66,7 @@ Result<void> ValuePath::parse_brackets(std::string_view text, size_t& at) {
   size_t index = 0;
   const auto [last, failed] = std::from_chars(inside.data(), inside.data() + inside.size(), index);
   if (failed != std::errc{} || last != inside.data() + inside.size()) {
-    return at_column(begin, "expected an index, *, KEY=VALUE or a name in quotes");
+    return at_column_of_path(begin, "expected an index, *, KEY=VALUE or a name in quotes");
   }
   steps_.push_back({Step::Kind::kIndex, "", "", index});
   return ok();

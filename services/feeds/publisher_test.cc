@@ -66,7 +66,7 @@ class TransactionalSink final : public FeedSink {
   int writer_ = 0;
 };
 
-class PublisherTest : public testing::Test, protected JournalFleet {
+class PublisherTest : public ::testing::Test, protected JournalFleet {
  protected:
   FeedPublisher::Options options(std::vector<Family> families) {
     return {.projection = projection(),

@@ -11,7 +11,7 @@
 namespace shiplog {
 namespace {
 
-constexpr size_t kInputBytes = 16 * 1024;
+constexpr size_t kResponseInputBytes = 16 * 1024;
 constexpr size_t kMaxHeaderBytes = 256 * 1024;
 
 }  // namespace
@@ -192,7 +192,7 @@ void ClientConnection::read() {
 void ClientConnection::receive() {
   const size_t unread = input_.unread().size();
   if (unread > kMaxHeaderBytes) return lost(Error{ErrorCode::kUnavailable, "the answer is malformed"});
-  const size_t space = input_.reserve(std::max(kInputBytes, unread * 2));
+  const size_t space = input_.reserve(std::max(kResponseInputBytes, unread * 2));
   const auto count = transport_->try_read(input_.space(), space);
   if (count && !count.value()) return read();
   if (!call_) return close(nullptr);  // idle: the server closed, or sends something that was not requested

@@ -8,7 +8,7 @@
 namespace shiplog {
 namespace {
 
-constexpr size_t kInputBytes = 8 * 1024;
+constexpr size_t kRequestInputBytes = 8 * 1024;
 constexpr size_t kBodyInputBytes = 64 * 1024;
 
 }  // namespace
@@ -64,7 +64,7 @@ void HttpConnection::read() {
   if (reading_ || phase_ == Phase::kClosed) return;
   if (input_.empty()) input_.release();  // a connection that waits holds no buffer
   // While handling, a full buffer is enough of what a client sends ahead of its answer.
-  if (phase_ == Phase::kHandling && input_.unread().size() >= kInputBytes) return;
+  if (phase_ == Phase::kHandling && input_.unread().size() >= kRequestInputBytes) return;
   reading_ = true;
   transport_->when_readable([self = shared_from_this()](const Result<void>& readable) {
     self->reading_ = false;
@@ -75,10 +75,10 @@ void HttpConnection::read() {
 }
 
 void HttpConnection::receive() {
-  const size_t most = server_->options.max_header_bytes + kInputBytes;
+  const size_t most = server_->options.max_header_bytes + kRequestInputBytes;
   const size_t wanted = phase_ == Phase::kBody && input_.empty() && input_full_ ? kBodyInputBytes
-                        : input_.unread().size() < kInputBytes                  ? kInputBytes
-                                                               : std::min(input_.unread().size() * 2, most);
+                        : input_.unread().size() < kRequestInputBytes           ? kRequestInputBytes
+                                                                      : std::min(input_.unread().size() * 2, most);
   const size_t space = input_.reserve(wanted);
   const auto count = transport_->try_read(input_.space(), space);
   if (!count) return lose(count.error());

@@ -16,7 +16,7 @@
 namespace shiplog {
 namespace {
 
-constexpr Millis kWriteTimeout{30'000};
+constexpr Millis kJoinedWriteTimeout{30'000};
 
 struct Joined : std::enable_shared_from_this<Joined> {
   Joined(std::shared_ptr<ByteStream> a, std::shared_ptr<ByteStream> b, std::function<void()> at_end)
@@ -54,7 +54,7 @@ struct Connecting : std::enable_shared_from_this<Connecting> {
       transport->close();
       return then(connected.error());
     }
-    then(upgraded_stream(strand, std::move(transport), InputBuffer{}, kWriteTimeout, [] {}));
+    then(upgraded_stream(strand, std::move(transport), InputBuffer{}, kJoinedWriteTimeout, [] {}));
   }
 
   net::Strand strand;
@@ -109,7 +109,7 @@ Result<int> socket_for(IoThreads& io, std::shared_ptr<ByteStream> stream, std::s
       if (ended) ended();
       return;
     }
-    auto own = upgraded_stream(strand, std::move(transport), InputBuffer{}, kWriteTimeout, [] {});
+    auto own = upgraded_stream(strand, std::move(transport), InputBuffer{}, kJoinedWriteTimeout, [] {});
     join_streams(std::move(own), std::move(stream), std::move(first), std::move(ended));
   });
   return pair[0];

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr UtcMillis kNow{1'790'000'000'000};
+constexpr UtcMillis kMadeAt{1'790'000'000'000};
 
 struct PkiFiles : ::testing::Test {
   TestDirectory directory{"pki"};
@@ -23,44 +23,44 @@ struct PkiFiles : ::testing::Test {
 };
 
 TEST_F(PkiFiles, AuthorityWithOneOfItsFilesLostIsNotReplaced) {
-  const KeyPair made = load_or_create_authority(folder + "/ca", "ca", kNow).value();
+  const KeyPair made = load_or_create_authority(folder + "/ca", "ca", kMadeAt).value();
   for (const auto& [lost, left] : {std::pair{"/ca.crt", "/ca.key"}, std::pair{"/ca.key", "/ca.crt"}}) {
     const std::string before = read_file(folder + left).value();
     std::filesystem::rename(folder + lost, folder + "/backup");
-    const auto loaded = load_or_create_authority(folder + "/ca", "ca", kNow);
+    const auto loaded = load_or_create_authority(folder + "/ca", "ca", kMadeAt);
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, HasSubstr(folder + lost + " is missing, but not " + folder + left));
     EXPECT_THAT(loaded.error().message, HasSubstr("restore it from a backup; or remove " + folder + left));
     EXPECT_EQ(read_file(folder + left).value(), before);
     std::filesystem::rename(folder + "/backup", folder + lost);
   }
-  EXPECT_EQ(load_or_create_authority(folder + "/ca", "ca", kNow).value().key_pem, made.key_pem);
+  EXPECT_EQ(load_or_create_authority(folder + "/ca", "ca", kMadeAt).value().key_pem, made.key_pem);
 }
 
 TEST_F(PkiFiles, DamagedAuthorityIsNotReplaced) {
-  load_or_create_authority(folder + "/ca", "ca", kNow).value();
+  load_or_create_authority(folder + "/ca", "ca", kMadeAt).value();
   { std::ofstream{folder + "/ca.crt"} << "rubbish"; }
-  EXPECT_THAT(load_or_create_authority(folder + "/ca", "ca", kNow).error().message,
+  EXPECT_THAT(load_or_create_authority(folder + "/ca", "ca", kMadeAt).error().message,
               HasSubstr("ca.crt holds no PEM certificate: restore both files from a backup; or remove both"));
   EXPECT_EQ(read_file(folder + "/ca.crt").value(), "rubbish");
 }
 
 TEST_F(PkiFiles, AuthorityIsWholeAfterACrashWhileItWasMade) {
-  const KeyPair made = load_or_create_authority(folder + "/ca", "ca", kNow).value();
+  const KeyPair made = load_or_create_authority(folder + "/ca", "ca", kMadeAt).value();
   std::filesystem::rename(folder + "/ca.key", folder + "/ca.key.new");  // as before the last step
-  EXPECT_EQ(load_or_create_authority(folder + "/ca", "ca", kNow).value().key_pem, made.key_pem);
+  EXPECT_EQ(load_or_create_authority(folder + "/ca", "ca", kMadeAt).value().key_pem, made.key_pem);
   EXPECT_EQ(read_file(folder + "/ca.key").value(), made.key_pem);
   std::filesystem::rename(folder + "/ca.key", folder + "/ca.key.new");  // as after the first one
   std::filesystem::remove(folder + "/ca.crt");
-  const KeyPair again = load_or_create_authority(folder + "/ca", "ca", kNow).value();
+  const KeyPair again = load_or_create_authority(folder + "/ca", "ca", kMadeAt).value();
   EXPECT_NE(again.key_pem, made.key_pem);
-  EXPECT_EQ(load_or_create_authority(folder + "/ca", "ca", kNow).value().key_pem, again.key_pem);
+  EXPECT_EQ(load_or_create_authority(folder + "/ca", "ca", kMadeAt).value().key_pem, again.key_pem);
 }
 
 TEST_F(PkiFiles, CertificateThatSignsNothingIsMadeAgainWhenAFileIsLostOrDamaged) {
-  const KeyPair authority = make_authority("ca", valid_for_days(kNow, 1000)).value();
+  const KeyPair authority = make_authority("ca", valid_for_days(kMadeAt, 1000)).value();
   const auto load = [&] {
-    return load_or_create_server_certificate(folder + "/server", authority, "s", {{"localhost"}, {}}, kNow).value();
+    return load_or_create_server_certificate(folder + "/server", authority, "s", {{"localhost"}, {}}, kMadeAt).value();
   };
   const KeyPair first = load();
   { std::ofstream{folder + "/server.crt"} << "rubbish"; }

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostHeadBytes = 16 * 1024;
 constexpr size_t kMostNameBytes = 255;
 
-bool one_line(std::string_view text) {
+bool has_no_line_break(std::string_view text) {
   return text.find_first_of(std::string_view{"\r\n\0", 3}) == std::string_view::npos;
 }
 
@@ -299,11 +299,12 @@ Result<std::shared_ptr<const ProxyRoute>> proxy_route_of(const ClientTarget& tar
   } else if (scheme != "http") {
     return wrong_url("its scheme is none of http, https, socks5 and socks5h");
   }
-  if (!one_line(rest)) return wrong_url("it has a line break");
+  if (!has_no_line_break(rest)) return wrong_url("it has a line break");
   if (const char* problem = read_authority(rest, default_port, *made)) return wrong_url(problem);
   made->name = "proxy " + scheme + "://" + made->host + ":" + made->port;
   for (const auto& [name, value] : target.proxy_headers) {
-    const bool usable = !name.empty() && name.find_first_of(" \t:\r\n") == std::string::npos && one_line(value);
+    const bool usable =
+        !name.empty() && name.find_first_of(" \t:\r\n") == std::string::npos && has_no_line_break(value);
     if (!usable) return Error{ErrorCode::kBadRequest, "the header \"" + name + "\" for the proxy cannot be written"};
     made->headers.add(name, value);
   }

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using testing::RawClient;
 using ::testing::StartsWith;
 
-std::unique_ptr<HttpServer> start(HttpServer::Options options, HttpServer::Handler handler) {
+std::unique_ptr<HttpServer> start_server(HttpServer::Options options, HttpServer::Handler handler) {
   auto server = HttpServer::start(std::move(options), std::move(handler));
   EXPECT_TRUE(server) << server.error().message;
   return std::move(server).value();
@@ -20,8 +20,8 @@ TEST(RequestDeadline, AHandlerThatDoesNotAnswerIsAnsweredFor) {  // HTTP-16
   HttpServer::Options options;
   options.request_timeout = Millis{50};
   Awaited<std::shared_ptr<ResponseWriter>> kept;
-  const auto server =
-      start(options, [&](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) { kept.set(writer); });
+  const auto server = start_server(
+      options, [&](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) { kept.set(writer); });
   RawClient client{server->bound_port()};
   ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_THAT(client.read_answer(), StartsWith("HTTP/1.1 504 "));
@@ -35,7 +35,7 @@ TEST(RequestDeadline, AStreamMayTakeLonger) {  // HTTP-16
   options.request_timeout = Millis{50};
   options.header_timeout = Millis{50};
   Awaited<std::shared_ptr<ResponseWriter>> kept;
-  const auto server = start(options, [&](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) {
+  const auto server = start_server(options, [&](const HttpRequest&, const std::shared_ptr<ResponseWriter>& writer) {
     writer->start(200, {});
     kept.set(writer);
   });

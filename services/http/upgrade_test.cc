@@ -17,11 +17,11 @@ using ::testing::StartsWith;
 using Stream = std::shared_ptr<ByteStream>;
 
 /// Sends back what it receives, in the new protocol.
-void echo(const Stream& stream) {
+void echo_stream(const Stream& stream) {
   stream->read([stream](Result<std::string> bytes) {
     if (!bytes || bytes.value().empty()) return stream->close();
     stream->write("echo " + bytes.value(), [stream](const Result<void>& written) {
-      if (written) echo(stream);
+      if (written) echo_stream(stream);
     });
   });
 }
@@ -52,7 +52,7 @@ HttpRequest upgrade_request() {
 }
 
 TEST(Upgrade, TheConnectionCarriesAnotherProtocolAfterwards) {
-  const auto server = start({}, upgrading(&echo));
+  const auto server = start({}, upgrading(&echo_stream));
   RawClient client{server->bound_port()};
   ASSERT_TRUE(client.send(kRequest));
   const std::string head = client.read_until("\r\n\r\n");
@@ -71,7 +71,7 @@ TEST(Upgrade, TheConnectionCarriesAnotherProtocolAfterwards) {
 }
 
 TEST(Upgrade, BytesBehindTheRequestAreNotLost) {
-  const auto server = start({}, upgrading(&echo));
+  const auto server = start({}, upgrading(&echo_stream));
   RawClient client{server->bound_port()};
   ASSERT_TRUE(client.send(std::string{kRequest} + "early"));
   client.read_until("\r\n\r\n");
@@ -79,7 +79,7 @@ TEST(Upgrade, BytesBehindTheRequestAreNotLost) {
 }
 
 TEST(Upgrade, WorksForTheClientToo) {
-  const auto server = start(testing::tls_options(), upgrading(&echo));
+  const auto server = start(testing::tls_options(), upgrading(&echo_stream));
   const auto io = std::make_shared<IoThreads>(1);
   const auto client = HttpClient::create(io, testing::tls_target(*server)).value();
   Awaited<Result<HttpClient::Upgraded>> answer;

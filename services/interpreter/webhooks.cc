@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kContextVersion = "config.karmada.io/v1alpha1";
 constexpr const char* kContextKind = "ResourceInterpreterContext";
 
-bool holds(const Value& list, std::string_view wanted, bool or_star = true) {
+bool names(const Value& list, std::string_view wanted, bool or_star = true) {
   return std::ranges::any_of(list.items(), [&](const Value& item) {
     return item.as_string() == wanted || (or_star && item.as_string() == "*");
   });
@@ -23,7 +23,7 @@ bool holds(const Value& list, std::string_view wanted, bool or_star = true) {
 
 bool rule_matches(const Value& rule, std::string_view api_version, std::string_view kind) {
   const auto [group, version] = split_api_version(api_version);
-  return holds(rule["apiGroups"], group) && holds(rule["apiVersions"], version) && holds(rule["kinds"], kind);
+  return names(rule["apiGroups"], group) && names(rule["apiVersions"], version) && names(rule["kinds"], kind);
 }
 
 bool is_secret(std::string_view api_version, std::string_view kind) { return api_version == "v1" && kind == "Secret"; }
@@ -136,7 +136,7 @@ std::optional<Webhook> webhook_for(const State& state, const Value& object, Inte
   for (const auto& [name, configuration] : all) {
     for (const Value& entry : configuration.value["webhooks"].items()) {
       const bool matches = std::ranges::any_of(entry["rules"].items(), [&](const Value& rule) {
-        return holds(rule["operations"], names_of(operation).name) && rule_matches(rule, api_version, kind);
+        return names(rule["operations"], names_of(operation).name) && rule_matches(rule, api_version, kind);
       });
       if (!matches) continue;
       std::string id = name.name + "/" + entry["name"].str();
@@ -157,7 +157,7 @@ bool has_rule_for(const Value& configuration, const Value& object) {
 bool names_secrets(const Value& configuration) {
   for (const Value& entry : configuration["webhooks"].items()) {
     for (const Value& rule : entry["rules"].items()) {
-      if (rule_matches(rule, "v1", "Secret") && holds(rule["kinds"], "Secret", false)) return true;
+      if (rule_matches(rule, "v1", "Secret") && names(rule["kinds"], "Secret", false)) return true;
     }
   }
   return false;
@@ -165,7 +165,7 @@ bool names_secrets(const Value& configuration) {
 
 Interpreted<Value> answer_of(const State& state, const Webhook& webhook, InterpreterOperation operation,
                              const ObjectKey& key, const Value& object, const Extra& extra) {
-  if (!holds(webhook.entry["interpreterContextVersions"], "v1alpha1", false)) {
+  if (!names(webhook.entry["interpreterContextVersions"], "v1alpha1", false)) {
     return Error{ErrorCode::kInvalid, webhook.where() + ": its interpreterContextVersions do not name v1alpha1"};
   }
   const std::string basis = to_string(siphash128(webhook.id + "\n" + to_json(webhook.entry) + "\n" + essence(object) +

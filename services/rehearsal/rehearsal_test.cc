@@ -17,8 +17,6 @@ namespace {
 
 using testing::Stage;
 
-Value json_of(const std::string& text) { return must(parse_json(text)); }
-
 /// Six clusters in two regions, with a policy that taints those that are not ready.
 class RehearsedFleet : public ::testing::Test {
  protected:
@@ -41,7 +39,7 @@ class RehearsedFleet : public ::testing::Test {
 
   void deploy(const std::string& name, int64_t replicas, const std::string& placement, const std::string& cpu = "") {
     stage.put({"deployments.apps", "default", name}, testing::deployment_requesting("default", name, replicas, cpu));
-    testing::put_policy(stage, "default", name, json_of(placement));
+    testing::put_policy(stage, "default", name, must(parse_json(placement)));
   }
 
   /// Every strategy; tolerations of a minute, for ever, and none.

@@ -8,7 +8,7 @@
 namespace shiplog {
 namespace {
 
-constexpr int kMostRefusals = 100;
+constexpr int kMostAppendRefusals = 100;
 
 /// Steps under way: outlives the call, in the callbacks of its appends.
 struct StepsInTurn {
@@ -24,7 +24,7 @@ void run_next(const std::shared_ptr<StepsInTurn>& turn);
 
 void on_appended(const std::shared_ptr<StepsInTurn>& turn, const Result<Outcome>& outcome) {
   const bool refused = outcome && outcome.value().refusal;
-  if (refused && ++turn->refusals < kMostRefusals) return run_next(turn);
+  if (refused && ++turn->refusals < kMostAppendRefusals) return run_next(turn);
   if (!outcome || refused) {
     log::error("bootstrap.failed",
                {log::kv("what", turn->steps[turn->next].name),

@@ -14,7 +14,7 @@ namespace {
 const ObjectKey kOurs{type::kNamespace, "", "ours"};
 const ObjectKey kTheirs{type::kNamespace, "", "theirs"};
 
-Value named(const ObjectKey& key) { return Value::object({{"metadata", Value::object({{"name", key.name}})}}); }
+Value value_named(const ObjectKey& key) { return Value::object({{"metadata", Value::object({{"name", key.name}})}}); }
 
 /// A process on a journal that others append to as well.
 class AppendWithoutLease : public ::testing::Test {
@@ -43,14 +43,14 @@ class AppendWithoutLease : public ::testing::Test {
   static DecisionStep creates(const ObjectKey& key) {
     return {"creates", [key](const State& state) -> Decided {
               if (state.find(key) != nullptr) return Nothing{};
-              return decide_one(ObjectCreated{key, named(key)}, {key, Revision{}});
+              return decide_one(ObjectCreated{key, value_named(key)}, {key, Revision{}});
             }};
   }
   /// As another process would, which has not seen what this one has folded.
   void append_elsewhere(const ObjectKey& key) {
     Entry entry;
     entry.id.bytes[0] = 77;
-    entry.events = {ObjectCreated{key, named(key)}};
+    entry.events = {ObjectCreated{key, value_named(key)}};
     journal_->append(encode(entry), [](const Result<Offset>&) {});
   }
 
@@ -65,7 +65,7 @@ class AppendWithoutLease : public ::testing::Test {
 TEST_F(AppendWithoutLease, TheEntryNamesItsOriginAndCarriesTheExpectations) {
   std::optional<Refusal> refusal;
   const EntryOrigin origin{.service = "control", .user_agent = "shiplogd/1", .time = UtcMillis{5}};
-  append_without_lease(replica_, origin, {{ObjectCreated{kOurs, named(kOurs)}}, {{kOurs, Revision{9}}}},
+  append_without_lease(replica_, origin, {{ObjectCreated{kOurs, value_named(kOurs)}}, {{kOurs, Revision{9}}}},
                        [&](const Result<Outcome>& outcome) { refusal = outcome.value().refusal; });
   run();
   ASSERT_EQ(entries_.size(), 1U);
@@ -99,7 +99,7 @@ TEST_F(AppendWithoutLease, ARefusedStepIsDecidedAgainAndWritesNothingTwice) {
 TEST_F(AppendWithoutLease, AStepThatIsAlwaysRefusedDoesNotBlockTheOthers) {
   int done = 0;
   const DecisionStep refused{"refused", [](const State&) -> Decided {
-                               return decide_one(ObjectCreated{kOurs, named(kOurs)}, {kOurs, Revision{9}});
+                               return decide_one(ObjectCreated{kOurs, value_named(kOurs)}, {kOurs, Revision{9}});
                              }};
   append_in_turn(replica_, {}, {refused, creates(kTheirs)}, [&] { ++done; });
   for (int rounds = 0; rounds < 5; ++rounds) run();

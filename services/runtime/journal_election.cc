@@ -20,7 +20,7 @@ using Steady = std::chrono::steady_clock;
 // So many records determine the present leaders: some seconds' worth in a large fleet.
 constexpr int64_t kLookBack = 1'000;
 constexpr size_t kBatch = 256;
-constexpr auto kPause = std::chrono::milliseconds{200};
+constexpr auto kElectionPause = std::chrono::milliseconds{200};
 // A farewell that takes longer is not worth waiting for: the others notice.
 constexpr auto kFarewell = std::chrono::seconds{1};
 constexpr auto kRepeatComplaint = std::chrono::seconds{60};
@@ -171,11 +171,11 @@ struct JournalElection::Impl {
   Millis patience_until(Steady::time_point due) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Steady::now());
     if (left.count() > 0) return Millis{left.count()};
-    return Millis{answer->awaited || read_to < caught_up_at ? kPause.count() : 0};
+    return Millis{answer->awaited || read_to < caught_up_at ? kElectionPause.count() : 0};
   }
 
   void run() {
-    while (!stopping && !connect()) std::this_thread::sleep_for(kPause);
+    while (!stopping && !connect()) std::this_thread::sleep_for(kElectionPause);
     auto due = Steady::now();
     while (!stopping) {
       auto records = tail->next(kBatch, patience_until(due));
@@ -187,7 +187,7 @@ struct JournalElection::Impl {
         // Trimmed while we looked away, or replaced: the present is all that counts.
         if (code == ErrorCode::kGone || code == ErrorCode::kCorrupt) connect();
         complain_if_unheard();
-        std::this_thread::sleep_for(kPause);
+        std::this_thread::sleep_for(kElectionPause);
         continue;
       }
       fold(records.value());

@@ -16,7 +16,7 @@
 namespace shiplog {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds{60};
+constexpr auto kLongestWait = std::chrono::seconds{60};
 
 /// A process that wants to lead for one service.
 class JournalElectionCandidate {
@@ -40,12 +40,13 @@ class JournalElectionCandidate {
   }
   bool comes_to(bool leading) {
     std::unique_lock lock{mutex};
-    return changed.wait_for(lock, kPatience, [&] { return leads == leading; });
+    return changed.wait_for(lock, kLongestWait, [&] { return leads == leading; });
   }
   bool comes_to_have_been_told(const std::vector<bool>& all) {
     std::unique_lock lock{mutex};
-    return changed.wait_for(
-        lock, kPatience, [&] { return told.size() >= all.size() && std::equal(all.begin(), all.end(), told.begin()); });
+    return changed.wait_for(lock, kLongestWait, [&] {
+      return told.size() >= all.size() && std::equal(all.begin(), all.end(), told.begin());
+    });
   }
 
   ThreadLoop loop;
@@ -101,7 +102,7 @@ TEST(JournalElection, AHeartbeatThatIsNotStoredYetIsWaitedForWithoutTakingThePro
   const auto heartbeats = std::make_shared<FrozenJournal>();
   const JournalElectionCandidate candidate{heartbeats, "first"};
   std::unique_lock lock{heartbeats->mutex};
-  ASSERT_TRUE(heartbeats->asked.wait_for(lock, kPatience, [&] { return heartbeats->patience.size() >= 4; }));
+  ASSERT_TRUE(heartbeats->asked.wait_for(lock, kLongestWait, [&] { return heartbeats->patience.size() >= 4; }));
   EXPECT_EQ(heartbeats->unanswered.size(), 1U);
   for (const int64_t patience : heartbeats->patience) EXPECT_GT(patience, 0);
 }
@@ -173,7 +174,7 @@ TEST(JournalElection, SaysSoWhenItsOwnHeartbeatsAreNotReadForLong) {
                                                                       .unheard_after = unheard_after});
   };
   const auto unheard = elect(frozen, Millis{1});
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
   while (unheard->trouble().empty() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }

@@ -26,7 +26,7 @@ constexpr size_t kRecordsAtOnce = 64;
 constexpr size_t kRowsAtOnce = 256;
 // A topic of Kafka is fetched in the background, and may end in records that are none of ours. Short waits, so that a
 // process that stops does not wait for the scrub.
-constexpr Millis kPatience{50};
+constexpr Millis kScrubPatience{50};
 constexpr int kMostWaits = 20;
 
 struct Meters {
@@ -34,7 +34,7 @@ struct Meters {
   metrics::Gauge journal_progress, projection_progress;
 };
 
-Meters meters_of(const std::string& journal) {
+Meters scrub_meters_of(const std::string& journal) {
   static const metrics::CounterFamily bytes{
       "shiplog_scrub_bytes_total", "Bytes that were read to find damage.", {"journal"}};
   static const metrics::CounterFamily passes{
@@ -64,7 +64,7 @@ double ratio(uint64_t part, uint64_t whole) {
 class Pass {
  public:
   Pass(const ScrubOptions& options, const std::function<bool(size_t)>& pace)
-      : options_{options}, pace_{pace}, meters_{meters_of(options.name)} {}
+      : options_{options}, pace_{pace}, meters_{scrub_meters_of(options.name)} {}
 
   ScrubReport run() {
     if (!over(read_journal()) && !over(read_projection()) && !damage_.empty()) over(repair());
@@ -89,7 +89,7 @@ class Pass {
   /// The next records; none: the journal has ended, or the pass.
   Result<std::vector<JournalRecord>> next(Journal::Tail& tail) {
     for (int waits = 0; waits < kMostWaits && read(0); ++waits) {
-      SHIPLOG_TRY(auto records, tail.next(kRecordsAtOnce, kPatience));
+      SHIPLOG_TRY(auto records, tail.next(kRecordsAtOnce, kScrubPatience));
       if (!records.empty()) return records;
     }
     return std::vector<JournalRecord>{};

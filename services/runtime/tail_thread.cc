@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kBatchRecords = 512;
 constexpr int kMostUnderWay = 2;  // batches: one is folded while the other is written to the projection
-constexpr Millis kPatience{1'000};
-constexpr auto kPause = std::chrono::milliseconds{200};
+constexpr Millis kTailPatience{1'000};
+constexpr auto kTailPause = std::chrono::milliseconds{200};
 
 /// Makes equal parts of `later` the very ones of `earlier`. True: all of it was equal.
 bool share(Value& later, const Value& earlier) {
@@ -221,7 +221,7 @@ struct TailThread::Impl {
     // Of a long journal. What is written now and then has little in common, and is not to be kept any longer.
     std::optional<JsonSharing> sharing;
     while (!stopped()) {
-      auto records = tail->next(kBatchRecords, kPatience);
+      auto records = tail->next(kBatchRecords, kTailPatience);
       if (!records) {
         const ErrorCode code = records.error().code;
         if (code != ErrorCode::kIo && code != ErrorCode::kUnavailable) return fail(records.error());
@@ -230,7 +230,7 @@ struct TailThread::Impl {
                     {log::kv("journal", journal.describe()), log::kv("reason", records.error().message)});
         }
         std::unique_lock lock{mutex};
-        changed.wait_for(lock, kPause, [&] { return stopping; });
+        changed.wait_for(lock, kTailPause, [&] { return stopping; });
         continue;
       }
       if (const auto lasted = outage->ended(std::chrono::steady_clock::now())) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "events/base/ascii.h"
 #include "events/base/ids.h"
 
 namespace shiplog {
@@ -23,7 +24,6 @@ constexpr size_t kMostTenant = 241;
 constexpr size_t kMostSystem = 14;
 constexpr size_t kMostValue = 256;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 bool is_lower_hex(std::string_view text) {

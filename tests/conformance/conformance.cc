@@ -11,8 +11,6 @@
 namespace shiplog::e2e {
 namespace {
 
-const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
 const char* const kWidgets = R"(
 metadata: {name: widgets.conformance.example.com}
 spec:

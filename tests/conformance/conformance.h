@@ -17,6 +17,7 @@ inline const std::string kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,
 inline const std::string kPartial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 inline const std::string kPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 inline const std::string kProtobuf = "application/vnd.kubernetes.protobuf";
+inline const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// Creates a namespace for the running test and returns its name.
 std::string own_namespace();

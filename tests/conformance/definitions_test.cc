@@ -4,8 +4,6 @@
 namespace shiplog::e2e {
 namespace {
 
-const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
 /// `versions` as in a definition, YAML.
 Value definition(const std::string& plural, const std::string& group, const std::string& kind,
                  const std::string& versions) {

@@ -44,14 +44,14 @@ Names containers_of(const Answer& answer) {
   return names;
 }
 
-void release(const std::string& target) { patch(target, R"({"metadata":{"finalizers":null}})"); }
+void drop_finalizers(const std::string& target) { patch(target, R"({"metadata":{"finalizers":null}})"); }
 
 TEST(Strategic, SMP_01_maps_merge_and_null_deletes) {
   const std::string web = workload();
   const Answer done = patch(web, R"({"metadata":{"labels":{"c":"d","a":null,"none":null}},"spec":{"replicas":3}})");
   EXPECT_EQ(done.json["metadata"]["labels"], json(R"({"c":"d"})")) << done;
   EXPECT_EQ(done.json["spec"]["replicas"].as_int(), 3);
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_02_lists_without_a_strategy_are_replaced) {
@@ -61,7 +61,7 @@ TEST(Strategic, SMP_02_lists_without_a_strategy_are_replaced) {
   EXPECT_EQ(pod_of(done)["tolerations"].size(), 1u);
   EXPECT_EQ(pod_of(done)["tolerations"][0]["key"].str(), "t2");
   EXPECT_EQ(pod_of(done)["containers"][0]["args"], json(R"(["z"])"));
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_03_lists_with_a_key_merge) {
@@ -76,14 +76,14 @@ TEST(Strategic, SMP_03_lists_with_a_key_merge) {
   EXPECT_EQ(named(containers, "one")["ports"].size(), 2u);
   const Answer keyless = patch_pod(web, R"({"containers":[{"image":"i:9"}]})");
   EXPECT_TRUE(keyless.status == 400 || keyless.status == 422) << keyless;
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_04_lists_of_primitives_unite) {
   const std::string web = workload();
   const Answer done = patch(web, R"({"metadata":{"finalizers":["example.com/two","example.com/one"]}})");
   EXPECT_EQ(done.json["metadata"]["finalizers"].size(), 2u) << done;
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_05_directives_replace_and_delete) {
@@ -101,7 +101,7 @@ TEST(Strategic, SMP_05_directives_replace_and_delete) {
     const Answer refused = patch_pod(web, wrong);
     EXPECT_TRUE(refused.status == 400 || refused.status == 422) << refused;
   }
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_06_values_leave_a_list_of_primitives) {
@@ -109,7 +109,7 @@ TEST(Strategic, SMP_06_values_leave_a_list_of_primitives) {
   ASSERT_EQ(patch(web, R"({"metadata":{"finalizers":["example.com/two"]}})").status, 200);
   const Answer done = patch(web, R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["example.com/one"]}})");
   EXPECT_EQ(done.json["metadata"]["finalizers"], json(R"(["example.com/two"])")) << done;
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_07_the_order_of_elements) {
@@ -124,7 +124,7 @@ TEST(Strategic, SMP_07_the_order_of_elements) {
   const Answer absent =
       patch_pod(web, R"({"$setElementOrder/containers":[{"name":"one"}],"containers":[{"name":"new","image":"n:2"}]})");
   EXPECT_TRUE(absent.status == 400 || absent.status == 422) << absent;
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_08_keys_that_are_retained) {
@@ -137,7 +137,7 @@ TEST(Strategic, SMP_08_keys_that_are_retained) {
   const Answer unnamed = patch(
       web, R"({"spec":{"strategy":{"$retainKeys":["type"],"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}})");
   EXPECT_TRUE(unnamed.status == 400 || unnamed.status == 422) << unnamed;
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_09_directives_are_never_stored) {
@@ -150,7 +150,7 @@ TEST(Strategic, SMP_09_directives_are_never_stored) {
   EXPECT_EQ(done.body.find('$'), std::string::npos) << done;
   EXPECT_EQ(pod_of(done)["nodeSelector"], json(R"({"d":"s"})"));
   EXPECT_EQ(pod_of(done)["initContainers"].size(), 1u);
-  release(web);
+  drop_finalizers(web);
 }
 
 TEST(Strategic, SMP_10_patches_of_apply_of_kubectl_1_20) {
@@ -161,7 +161,7 @@ TEST(Strategic, SMP_10_patches_of_apply_of_kubectl_1_20) {
   EXPECT_EQ(containers_of(done), (Names{"one", "two"}));
   EXPECT_EQ(pod_of(done)["containers"][0]["image"].str(), "x");
   EXPECT_EQ(pod_of(done)["containers"][0]["env"].size(), 1u);
-  release(web);
+  drop_finalizers(web);
 }
 
 }  // namespace

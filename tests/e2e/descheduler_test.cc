@@ -7,10 +7,9 @@ namespace shiplog::e2e {
 namespace {
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
-const std::string kBinding = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/web-deployment";
-const std::string kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters/";
+const std::string kWebBinding = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/web-deployment";
 
-constexpr const char* kManifests = R"(apiVersion: apps/v1
+constexpr const char* kWebOnTwoClusters = R"(apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, labels: {app: web}}
 spec:
@@ -41,7 +40,7 @@ class Descheduler : public ::testing::Test {
       fleet_.join(name, {"--nodes=1"});
       point(name, fleet_.estimator(name, {"--fresh-ms=200"}));
     }
-    fleet_.kubectl_ok({"apply", "-f", "-"}, kManifests);
+    fleet_.kubectl_ok({"apply", "-f", "-"}, kWebOnTwoClusters);
     expect_placed(*api_, "web", "member1:2 member2:2");
     expect_ready("member1", 2);
     expect_ready("member2", 2);
@@ -75,7 +74,7 @@ class Descheduler : public ::testing::Test {
     return count;
   }
   int64_t reported_ready(const std::string& cluster) {
-    const Value binding = api_->get(kBinding).json;
+    const Value binding = api_->get(kWebBinding).json;
     for (const Value& item : binding["status"]["aggregatedStatus"].items()) {
       if (item["clusterName"].as_string() == cluster) return item["status"]["readyReplicas"].as_int();
     }

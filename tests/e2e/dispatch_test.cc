@@ -9,7 +9,7 @@
 namespace shiplog::e2e {
 namespace {
 
-const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps/";
+const std::string kDispatchedMaps = "/api/v1/namespaces/default/configmaps/";
 
 class Dispatch : public ThreeMembers {
  protected:
@@ -22,14 +22,14 @@ class Dispatch : public ThreeMembers {
            "}]\n  placement: {clusterAffinity: {clusterNames: [" + clusters + "]}}\n" + more + "---\n";
   }
   std::string text(const std::string& member, const std::string& name) {
-    return fleet_.api(member).get(kConfigMaps + name).json["data"]["text"].str();
+    return fleet_.api(member).get(kDispatchedMaps + name).json["data"]["text"].str();
   }
 };
 
 TEST_F(Dispatch, ExistingObjectsAreKeptUnlessThePolicyOverwrites_E_7_B_15) {  // E-12
   fleet_.kubectl_ok({"create", "configmap", "mine", "--from-literal=text=local"}, {}, "member1");
   apply(config_map("mine", "fleet") + config_policy("mine", "member1, member2"));
-  expect_holders(kConfigMaps + "mine", "member1 member2");
+  expect_holders(kDispatchedMaps + "mine", "member1 member2");
   EXPECT_TRUE(eventually([&] {
     const std::string applied = fleet_.kubectl_ok(
         {"get", "works", "-n", "karmada-es-member1", "-o",
@@ -44,13 +44,13 @@ TEST_F(Dispatch, ExistingObjectsAreKeptUnlessThePolicyOverwrites_E_7_B_15) {  //
 
 TEST_F(Dispatch, ChangesInAMemberAreRevertedAndAdditionsAreKept_E_13) {  // E-15
   apply(config_map("shared", "right") + config_policy("shared", "member1, member2, member3"));
-  expect_holders(kConfigMaps + "shared", "member1 member2 member3");
+  expect_holders(kDispatchedMaps + "shared", "member1 member2 member3");
   fleet_.kubectl_ok({"annotate", "configmap", "shared", "local/note=kept"}, {}, "member1");
   fleet_.kubectl_ok({"patch", "configmap", "shared", "--type=merge", "-p", R"({"data":{"text":"wrong"}})"}, {},
                     "member1");
   fleet_.kubectl_ok({"delete", "configmap", "shared"}, {}, "member2");
   EXPECT_TRUE(eventually([&] { return text("member1", "shared") == "right"; })) << text("member1", "shared");
-  expect_holders(kConfigMaps + "shared", "member1 member2 member3");
+  expect_holders(kDispatchedMaps + "shared", "member1 member2 member3");
   EXPECT_EQ(fleet_.kubectl_ok({"get", "configmap", "shared", "-o", R"(jsonpath={.metadata.annotations.local/note})"},
                               {}, "member1"),
             "kept");
@@ -59,14 +59,14 @@ TEST_F(Dispatch, ChangesInAMemberAreRevertedAndAdditionsAreKept_E_13) {  // E-15
 TEST_F(Dispatch, ADeletedTemplateIsDeletedInMembersUnlessItIsPreserved_E_15_B_24) {  // D-40, E-20
   apply(config_map("goes", "x") + config_policy("goes", "member1, member2") + config_map("stays", "x") +
         config_policy("stays", "member1, member2", "  preserveResourcesOnDeletion: true\n"));
-  expect_holders(kConfigMaps + "goes", "member1 member2");
-  expect_holders(kConfigMaps + "stays", "member1 member2");
+  expect_holders(kDispatchedMaps + "goes", "member1 member2");
+  expect_holders(kDispatchedMaps + "stays", "member1 member2");
   fleet_.kubectl_ok({"delete", "configmap", "goes", "stays"});
-  expect_holders(kConfigMaps + "goes", "");
+  expect_holders(kDispatchedMaps + "goes", "");
   EXPECT_TRUE(eventually([&] {
     return fleet_.kubectl_ok({"get", "rb", "-o", "name"}).empty();
   })) << fleet_.kubectl_ok({"get", "rb", "-o", "name"});
-  EXPECT_EQ(holders(kConfigMaps + "stays"), "member1 member2");
+  EXPECT_EQ(holders(kDispatchedMaps + "stays"), "member1 member2");
   EXPECT_EQ(fleet_.kubectl_ok({"get", "configmap", "stays", "-o", R"(jsonpath={.metadata.labels.karmada\.io/managed})"},
                               {}, "member1"),
             "")
@@ -124,7 +124,7 @@ TEST_F(Dispatch, AStoppedMemberReceivesMissedChangesWhenItReturns_E_1) {  // E-2
   };
   EXPECT_TRUE(eventually([&] { return image("member1") == "nginx:1.28"; })) << image("member1");
   apply(config_map("later", "x") + config_policy("later", "member1"));
-  expect_holders(kConfigMaps + "later", "member1");  // a stopped member does not delay others
+  expect_holders(kDispatchedMaps + "later", "member1");  // a stopped member does not delay others
 
   fleet_.member("member2");  // empty and at a new address: a trial member keeps only its identity
   const std::string address =

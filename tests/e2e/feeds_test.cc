@@ -11,7 +11,7 @@ namespace shiplog::e2e {
 namespace {
 
 const std::string kMaps = "/api/v1/namespaces/default/configmaps";
-constexpr int kKills = 3;
+constexpr int kRestarts = 3;
 constexpr int kClients = 3;
 
 /// Creates, changes and deletes ConfigMaps until the server is killed.
@@ -46,7 +46,7 @@ TEST(Feeds, AConsumerThatResumesMissesAndRepeatsNothingThoughTheServerIsKilled) 
       after = event["sequence"].str();
     }
   };
-  for (int round = 0; round < kKills; ++round) {
+  for (int round = 0; round < kRestarts; ++round) {
     fleet.serve("plane", {"--hash-every=50"});
     const ApiClient api = fleet.api();
     const auto feed = api.watch("/feeds/all" + (after.empty() ? "" : "?after=" + after));

@@ -19,7 +19,7 @@ const std::string kConfigurations = "/apis/config.karmada.io/v1alpha1/resourcein
 const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const std::string kGames = "/apis/games.example.com/v1/namespaces/default/games";
 const std::string kPolicies = "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies";
-const std::string kBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";
+const std::string kGameBindings = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings";
 
 enum class Mode { kGood, kSilent, kWrongUid, kEmptyResponse, kBadPatch, kEndless, kFails, kNoJson };
 
@@ -267,7 +267,7 @@ TEST_F(InterpreterWebhooks, EveryOperationIsCalled_L_19_L_20) {
   }
   EXPECT_TRUE(eventually([&] { return api_->get(kGames + "/chess").json["status"]["players"].as_int() == 8; }))
       << api_->get(kGames + "/chess");
-  const Value binding = api_->get(kBindings + "/chess-game").json;
+  const Value binding = api_->get(kGameBindings + "/chess-game").json;
   EXPECT_EQ(binding["spec"]["replicas"].as_int(), 6);
   EXPECT_EQ(binding["status"]["aggregatedStatus"][0]["status"], json(R"({"seen":4})"));
   EXPECT_EQ(binding["status"]["aggregatedStatus"][0]["health"].as_string(), "Healthy");
@@ -284,7 +284,7 @@ TEST_F(InterpreterWebhooks, EveryOperationIsCalled_L_19_L_20) {
   webhook_.stop();
   fleet_.serve("plane", {"--journal=sqlite:" + fleet_.path("journal.db")});
   open();
-  EXPECT_EQ(api_->get(kBindings + "/chess-game").json["spec"]["replicas"].as_int(), 10);
+  EXPECT_EQ(api_->get(kGameBindings + "/chess-game").json["spec"]["replicas"].as_int(), 10);
   const Value replay = expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
   EXPECT_GT(replay["decisions"].as_int(), 0);
 }
@@ -299,7 +299,7 @@ TEST_F(InterpreterWebhooks, WithoutAnAnswerOperationsWaitAndNoOtherLevelIsUsed_L
   make("go", 4);
   resize("chess", 8);
   expect_logged("interpreter webhook games/games.example.com: https://127.0.0.1:" + std::to_string(webhook_.port()));
-  EXPECT_EQ(api_->get(kBindings + "/go-game").status, 404);
+  EXPECT_EQ(api_->get(kGameBindings + "/go-game").status, 404);
   EXPECT_EQ(size_on("member1", "chess"), 3);
   webhook_.start();
   configure(webhook_.client(), 1);
@@ -314,7 +314,7 @@ TEST_F(InterpreterWebhooks, WithoutAnAnswerOperationsWaitAndNoOtherLevelIsUsed_L
   fleet_.kill("plane");
   fleet_.serve("plane", {"--journal=sqlite:" + fleet_.path("journal.db")});
   open();
-  EXPECT_EQ(api_->get(kBindings + "/ludo-game").status, 404);
+  EXPECT_EQ(api_->get(kGameBindings + "/ludo-game").status, 404);
   expect_logged("ludo");
   webhook_.become(Mode::kGood);
   expect_sizes("ludo", 1);
@@ -337,7 +337,7 @@ TEST_F(InterpreterWebhooks, InvalidAnswersCountAsNone_L_20) {
     const std::string name = "game-" + std::to_string(++number);
     make(name, 2);
     expect_logged(reason);
-    EXPECT_EQ(api_->get(kBindings + "/" + name + "-game").status, 404) << reason;
+    EXPECT_EQ(api_->get(kGameBindings + "/" + name + "-game").status, 404) << reason;
     webhook_.become(Mode::kGood);
     expect_sizes(name, 1);
   }
@@ -345,7 +345,7 @@ TEST_F(InterpreterWebhooks, InvalidAnswersCountAsNone_L_20) {
   webhook_.become(Mode::kBadPatch);
   resize("game-1", 4);
   const auto synced = [&] {
-    const Value binding = api_->get(kBindings + "/game-1-game").json;
+    const Value binding = api_->get(kGameBindings + "/game-1-game").json;
     for (const Value& condition : binding["status"]["conditions"].items()) {
       if (condition["type"].as_string() == "WorksSynced") return condition["message"].str();
     }
@@ -375,7 +375,7 @@ TEST_F(InterpreterWebhooks, AServiceIsCalledAtItsAddress_L_22) {
   expect_sizes("chess", 2);
   // Without the configuration no level interprets the kind, and its answers are deleted.
   EXPECT_EQ(api_->remove(kConfigurations + "/games").status, 200);
-  EXPECT_TRUE(eventually([&] { return api_->get(kBindings + "/chess-game").json["spec"]["replicas"].is_null(); }));
+  EXPECT_TRUE(eventually([&] { return api_->get(kGameBindings + "/chess-game").json["spec"]["replicas"].is_null(); }));
   expect_replay();
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 const std::string kSecrets = "/api/v1/namespaces/karmada-cluster/secrets";
 const std::string kRole = "/apis/rbac.authorization.k8s.io/v1/clusterroles/karmada-controller-manager:karmada-m1";
-const std::string kMaps = "/api/v1/namespaces/default/configmaps/";
+const std::string kPropagatedMaps = "/api/v1/namespaces/default/configmaps/";
 
 class Join : public ::testing::Test {
  protected:
@@ -45,7 +45,7 @@ class Join : public ::testing::Test {
                           "}\n---\napiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: " +
                           name + "}\nspec:\n  resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: " + name +
                           "}]\n  placement: {clusterAffinity: {clusterNames: [m1]}}\n");
-    EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMaps + name).status == 200; })) << name;
+    EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kPropagatedMaps + name).status == 200; })) << name;
   }
   void expect_nowhere(const std::string& secret) {
     for (const char* process : {"plane", "m1"}) {
@@ -87,7 +87,7 @@ TEST_F(Join, StoresAnAccountOfTheMemberAndNoCredentialsOfTheUser) {  // CL-11, 1
   fleet_.kill("m1");
   fleet_.member("m1", {"--listen=" + address.substr(address.rfind('/') + 1)});
   EXPECT_EQ(status_with(own), 200);
-  EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kMaps + "first").status == 200; }));
+  EXPECT_TRUE(eventually([&] { return fleet_.api("m1").get(kPropagatedMaps + "first").status == 200; }));
   EXPECT_EQ(std::filesystem::status(fleet_.path("m1/accounts.json")).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }

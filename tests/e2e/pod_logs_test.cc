@@ -11,7 +11,7 @@
 namespace shiplog::e2e {
 namespace {
 
-const std::string kTemplates = deployment_manifest("web") + R"(apiVersion: v1
+const std::string kWebTemplates = deployment_manifest("web") + R"(apiVersion: v1
 kind: Service
 metadata: {name: web}
 spec: {selector: {app: web}, ports: [{port: 80}]}
@@ -44,7 +44,7 @@ std::vector<KubectlRelease> kubectls() {
 TEST(PodLogs, KubectlFailsImmediatelyAndPrintsWherePodsRun) {
   Fleet fleet;
   fleet.serve();
-  fleet.kubectl_ok({"apply", "-f", "-"}, kTemplates);
+  fleet.kubectl_ok({"apply", "-f", "-"}, kWebTemplates);
   // kubectl waits for a pod of a workload for 20 s (logs) or a minute (exec). The limit is above the time for a
   // response and below these.
   const std::chrono::seconds limit{15};
@@ -73,7 +73,7 @@ TEST(PodLogs, KubectlFailsImmediatelyAndPrintsWherePodsRun) {
 TEST(PodLogs, OtherWatchesOfPodsAreServed) {
   Fleet fleet;
   fleet.serve();
-  fleet.kubectl_ok({"apply", "-f", "-"}, kTemplates);
+  fleet.kubectl_ok({"apply", "-f", "-"}, kWebTemplates);
   const ApiClient api = fleet.api();
   const std::string pods = "/api/v1/namespaces/default/pods?watch=true&timeoutSeconds=1";
   EXPECT_EQ(api.get(pods + "&labelSelector=app%3Dweb").status, 404) << "the watch that kubectl logs waits on";

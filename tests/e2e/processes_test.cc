@@ -12,7 +12,7 @@
 namespace shiplog::e2e {
 namespace {
 
-const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
+const std::string kStoredMaps = "/api/v1/namespaces/default/configmaps";
 
 class Processes : public ::testing::Test {
  protected:
@@ -113,16 +113,16 @@ TEST_F(Processes, AWriteAcknowledgedByOneApiServerIsReadFromTheOther) {
   const ApiClient first_server = fleet_.api("plane");
   const ApiClient second_server = fleet_.api("other");
   for (int number = 0; number < 50; ++number) {
-    const std::string path = kConfigMaps + "/object-" + std::to_string(number);
+    const std::string path = kStoredMaps + "/object-" + std::to_string(number);
     const ApiClient& writer = number % 2 == 0 ? first_server : second_server;
     const ApiClient& reader = number % 2 == 0 ? second_server : first_server;
     const Answer made = writer.post(
-        kConfigMaps, Value::object({{"metadata", Value::object({{"name", "object-" + std::to_string(number)}})}}));
+        kStoredMaps, Value::object({{"metadata", Value::object({{"name", "object-" + std::to_string(number)}})}}));
     ASSERT_EQ(made.status, 201) << made;
     const Answer read = reader.get(path);
     ASSERT_EQ(read.status, 200) << read;
     EXPECT_EQ(read.json, made.json);
-    ASSERT_EQ(reader.get(kConfigMaps).json["items"].size(), static_cast<size_t>(number) + 1);
+    ASSERT_EQ(reader.get(kStoredMaps).json["items"].size(), static_cast<size_t>(number) + 1);
     // The same version, changed through both servers: the second write is a conflict.
     Value changed = read.json;
     changed.set("data", Value::object({{"by", "writer"}}));

@@ -10,9 +10,8 @@
 namespace shiplog::e2e {
 namespace {
 
-const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";
-const std::string kDeployment = kDeployments + "/nginx";
-const std::string kBinding = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/nginx-deployment";
+const std::string kNginx = "/apis/apps/v1/namespaces/default/deployments/nginx";
+const std::string kNginxBinding = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/nginx-deployment";
 
 using Placement = std::map<std::string, int64_t>;
 
@@ -28,7 +27,7 @@ class Quickstart : public ::testing::Test {
 
   Placement placement() const {
     Placement placed;
-    const Value binding = api_->get(kBinding).json;
+    const Value binding = api_->get(kNginxBinding).json;
     for (const Value& target : binding["spec"]["clusters"].items()) {
       placed[target["name"].str()] = target["replicas"].as_int();
     }
@@ -52,16 +51,16 @@ class Quickstart : public ::testing::Test {
   }
 
   void expect_running(const Placement& wanted) {
-    EXPECT_TRUE(eventually([&] { return placement() == wanted; })) << api_->get(kBinding);
+    EXPECT_TRUE(eventually([&] { return placement() == wanted; })) << api_->get(kNginxBinding);
     EXPECT_TRUE(eventually([&] { return running() == wanted; }))
         << ::testing::PrintToString(running()) << " instead of " << ::testing::PrintToString(wanted);
     int64_t total = 0;
     for (const auto& [name, replicas] : wanted) total += replicas;
     EXPECT_TRUE(eventually([&] {
-      const Value status = api_->get(kDeployment).json["status"];
+      const Value status = api_->get(kNginx).json["status"];
       return status["readyReplicas"].as_int() == total && status["availableReplicas"].as_int() == total &&
              status["replicas"].as_int() == total;
-    })) << api_->get(kDeployment);
+    })) << api_->get(kNginx);
   }
 
   Fleet fleet_;
@@ -72,7 +71,7 @@ TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthIsCollec
   apply_example();
   expect_running({{"member1", 1}, {"member2", 2}, {"member3", 3}});
 
-  const Value binding = api_->get(kBinding).json;
+  const Value binding = api_->get(kNginxBinding).json;
   for (const char* type : {"Scheduled", "FullyApplied"}) {
     const auto conditions = binding["status"]["conditions"].items();
     EXPECT_TRUE(std::ranges::any_of(conditions,
@@ -80,7 +79,7 @@ TEST_F(Quickstart, ADeploymentRunsOnTheMembersThePolicyNamesAndItsHealthIsCollec
                                       return condition["type"].as_string() == type &&
                                              condition["status"].as_string() == "True";
                                     }))
-        << type << " of " << api_->get(kBinding);
+        << type << " of " << api_->get(kNginxBinding);
   }
   EXPECT_EQ(fleet_.kubectl_ok({"get", "works", "-A", "-l", "resourcebinding.karmada.io/permanent-id", "--no-headers",
                                "-o", "custom-columns=NS:.metadata.namespace"}),
@@ -107,18 +106,18 @@ TEST_F(Quickstart, ChangesOfTheTemplateReachTheMembers) {  // B-8
   for (const char* name : {"member1", "member2", "member3"}) {
     const ApiClient member = fleet_.api(name);
     EXPECT_TRUE(eventually([&] {
-      const Value deployment = member.get(kDeployment).json;
+      const Value deployment = member.get(kNginx).json;
       return deployment["metadata"]["labels"]["tier"].as_string() == "front" &&
              deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_string() == "nginx:1.28" &&
              deployment["status"]["updatedReplicas"] == deployment["spec"]["replicas"];
-    })) << member.get(kDeployment);
+    })) << member.get(kNginx);
   }
   EXPECT_TRUE(fleet_.kubectl({"rollout", "status", "deployment/nginx", "--timeout=50s"}).ok());
 
   fleet_.kubectl_ok({"label", "deployment", "nginx", "tier-"});
   const ApiClient member = fleet_.api("member1");
-  EXPECT_TRUE(eventually([&] { return !member.get(kDeployment).json["metadata"]["labels"].contains("tier"); }))
-      << member.get(kDeployment);
+  EXPECT_TRUE(eventually([&] { return !member.get(kNginx).json["metadata"]["labels"].contains("tier"); }))
+      << member.get(kNginx);
 }
 
 TEST_F(Quickstart, AMemberThatThePolicyNoLongerNamesGivesItsReplicasToTheOthers) {
@@ -127,17 +126,17 @@ TEST_F(Quickstart, AMemberThatThePolicyNoLongerNamesGivesItsReplicasToTheOthers)
   fleet_.kubectl_ok({"patch", "propagationpolicy", "nginx", "--type=merge", "-p",
                      R"({"spec":{"placement":{"clusterAffinity":{"clusterNames":["member1","member2"]}}}})"});
   expect_running({{"member1", 2}, {"member2", 4}});
-  EXPECT_TRUE(eventually([&] { return fleet_.api("member3").get(kDeployment).status == 404; }));
+  EXPECT_TRUE(eventually([&] { return fleet_.api("member3").get(kNginx).status == 404; }));
 }
 
 TEST_F(Quickstart, ADeletedDeploymentIsDeletedInAllMembers) {  // D-40
   apply_example();
   expect_running({{"member1", 1}, {"member2", 2}, {"member3", 3}});
   fleet_.kubectl_ok({"delete", "-f", SHIPLOG_EXAMPLES "/nginx", "--timeout=50s"});
-  EXPECT_EQ(api_->get(kDeployment).status, 404);
-  EXPECT_TRUE(eventually([&] { return api_->get(kBinding).status == 404; })) << api_->get(kBinding);
+  EXPECT_EQ(api_->get(kNginx).status, 404);
+  EXPECT_TRUE(eventually([&] { return api_->get(kNginxBinding).status == 404; })) << api_->get(kNginxBinding);
   for (const char* name : {"member1", "member2", "member3"}) {
-    EXPECT_TRUE(eventually([&] { return fleet_.api(name).get(kDeployment).status == 404; })) << name;
+    EXPECT_TRUE(eventually([&] { return fleet_.api(name).get(kNginx).status == 404; })) << name;
   }
   EXPECT_TRUE(eventually([&] { return running().empty(); })) << ::testing::PrintToString(running());
   const std::string works =

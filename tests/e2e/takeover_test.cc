@@ -13,7 +13,7 @@ namespace {
 
 const std::string kShop = "/api/v1/namespaces/shop";
 const std::string kWeb = "/apis/apps/v1/namespaces/shop/deployments/web";
-const std::string kBinding = "/apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/web-deployment";
+const std::string kShopBinding = "/apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/web-deployment";
 
 const std::string kManifests = R"(
 apiVersion: v1
@@ -78,7 +78,7 @@ class Takeover : public ThreeMembers {
     return fleet_.api(member).get(path).json["metadata"]["labels"]["karmada.io/managed"].str();
   }
   std::string fully_applied() {
-    const Value binding = api_->get(kBinding).json;
+    const Value binding = api_->get(kShopBinding).json;
     for (const Value& item : binding["status"]["conditions"].items()) {
       if (item["type"].as_string() == "FullyApplied") return item["status"].str() + " " + item["message"].str();
     }
@@ -98,7 +98,7 @@ TEST_F(Takeover, ExistingNamespacesAndWorkloadsAreAdoptedWithoutRestartingAPod) 
     return message.starts_with("False ") && message.find("member1: ") != std::string::npos &&
            message.find(cause + "member3") != std::string::npos;
   })) << fully_applied();
-  const Value blocked = api_->get(kBinding).json;
+  const Value blocked = api_->get(kShopBinding).json;
   for (const Value& item : blocked["status"]["aggregatedStatus"].items()) {
     EXPECT_NE(item["appliedMessage"].str().find(cause + item["clusterName"].str()), std::string::npos) << to_json(item);
   }

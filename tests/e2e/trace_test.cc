@@ -10,7 +10,7 @@ namespace {
 
 const std::string kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const std::string kParent = "00-" + kTrace + "-00f067aa0ba902b7-01";
-const std::string kConfigMaps = "/api/v1/namespaces/default/configmaps";
+const std::string kTracedMaps = "/api/v1/namespaces/default/configmaps";
 
 class Traces : public ::testing::Test {
  protected:
@@ -19,7 +19,7 @@ class Traces : public ::testing::Test {
   }
   static Answer create(const ApiClient& api, const std::string& name, HttpHeaders headers) {
     headers.add("Content-Type", "application/json");
-    return api.call("POST", kConfigMaps, config_map(name), std::move(headers));
+    return api.call("POST", kTracedMaps, config_map(name), std::move(headers));
   }
   /// The audit rows of a trace, at a process.
   Value rows(const std::string& process, const std::string& query) const {
@@ -100,7 +100,7 @@ TEST_F(Traces, TenantWhoCopiesATraceGainsNothing) {
                     {{"Impersonate-User", "ann"}, {"traceparent", kParent}, {"Content-Type", "application/json"}});
   };
   ASSERT_EQ(as_ann("POST", "/api/v1/namespaces/shop/configmaps", config_map("anns")).status, 201);
-  EXPECT_EQ(as_ann("GET", kConfigMaps + "/admins").status, 403);
+  EXPECT_EQ(as_ann("GET", kTracedMaps + "/admins").status, 403);
   EXPECT_EQ(as_ann("GET", "/shiplog/v1/audit?trace=" + kTrace).status, 403);
   EXPECT_EQ(as_ann("GET", "/shiplog/v1/status").status, 403);
 

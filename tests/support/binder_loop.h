@@ -5,16 +5,29 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "events/base/ids.h"
+#include "events/state/claim.h"
+#include "events/state/object.h"
 #include "services/roles/binder/role.h"
 #include "tests/support/fake_task.h"
 
 namespace shiplog::binder {
+
+/// A template, policies that may select it, and its binding.
+inline const ObjectKey kWeb{"deployments.apps", "default", "web"};
+inline const ObjectKey kPolicy{type::kPropagationPolicy, "default", "p"};
+inline const ObjectKey kClusterPolicy{type::kClusterPropagationPolicy, "", "cp"};
+inline const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
+
+inline constexpr const char* kDeployment =
+    R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1, "template": {"spec": {}}}})";
 
 /// Folds events and runs the role until no key is triggered any more. With a seed, in a random order.
 class Loop {
@@ -78,5 +91,16 @@ class Loop {
   std::map<ObjectKey, int> by_key_;
   int steps_ = 0;
 };
+
+/// The name of the policy that has claimed the object; "": none has.
+inline std::string holder(const Loop& loop, const ObjectKey& key = kWeb) {
+  const auto claim = claim_of(loop.history.state().value_of(key));
+  return claim ? claim->policy.name.str() : "";
+}
+
+/// The first cluster that the placement of the binding names.
+inline std::string placed_on(const Loop& loop) {
+  return loop.history.state().value_of(kBinding)["spec"]["placement"]["clusterAffinity"]["clusterNames"][0].str();
+}
 
 }  // namespace shiplog::binder

@@ -12,8 +12,8 @@
 namespace shiplog::embedded {
 namespace {
 
-constexpr std::string_view kMagic = "shiplog head 1\n\n";  // 16 bytes
-constexpr size_t kBytes = kMagic.size() + 8 + 4;
+constexpr std::string_view kHeadMarkMagic = "shiplog head 1\n\n";  // 16 bytes
+constexpr size_t kBytes = kHeadMarkMagic.size() + 8 + 4;
 
 void put(std::string& bytes, uint64_t number, int size) {
   for (int at = 0; at < size; ++at) bytes.push_back(static_cast<char>((number >> (8 * at)) & 0xFF));
@@ -28,10 +28,10 @@ uint64_t get(std::string_view bytes, size_t at, size_t size) {
 std::optional<int64_t> read_from(int file) {
   std::string bytes(kBytes + 1, '\0');
   const ssize_t got = ::pread(file, bytes.data(), bytes.size(), 0);
-  if (got != static_cast<ssize_t>(kBytes) || !bytes.starts_with(kMagic)) return std::nullopt;
+  if (got != static_cast<ssize_t>(kBytes) || !bytes.starts_with(kHeadMarkMagic)) return std::nullopt;
   const std::string_view checked = std::string_view{bytes}.substr(0, kBytes - 4);
   if (get(bytes, kBytes - 4, 4) != crc32c(checked)) return std::nullopt;
-  return static_cast<int64_t>(get(bytes, kMagic.size(), 8));
+  return static_cast<int64_t>(get(bytes, kHeadMarkMagic.size(), 8));
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ Result<void> HeadMark::write(int64_t next) {
   // Another process may have committed after this one and written its mark first.
   const auto marked = read_from(file_);
   if (marked && *marked >= next) return ok();
-  std::string bytes{kMagic};
+  std::string bytes{kHeadMarkMagic};
   put(bytes, static_cast<uint64_t>(next), 8);
   put(bytes, crc32c(bytes), 4);
   // One write of a few bytes: readers see either the old or the new bytes.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHeaderBytes = 32;
 constexpr size_t kFrameHeaderBytes = 24;
-constexpr uint32_t kMagic = 0x377F0682;  // its last bit: checksums are computed over big-endian words
+constexpr uint32_t kWalMagic = 0x377F0682;  // its last bit: checksums are computed over big-endian words
 
 uint32_t word(std::string_view bytes, size_t at, bool big_endian = true) {
   uint32_t number = 0;
@@ -53,7 +53,7 @@ Result<std::optional<int64_t>> scan(const std::string& wal_path) {
   const uint32_t page_bytes = word(header, 8);
   bool big_endian = (word(header, 0) & 1) != 0;
   const Sum header_sum{word(header, 24), word(header, 28)};
-  const bool header_valid = (word(header, 0) & ~1U) == kMagic && page_bytes >= 512 && page_bytes <= 65536 &&
+  const bool header_valid = (word(header, 0) & ~1U) == kWalMagic && page_bytes >= 512 && page_bytes <= 65536 &&
                             add({}, std::string_view(header).substr(0, 24), big_endian) == header_sum;
 
   std::optional<int64_t> broken;  // the first frame that SQLite would not accept

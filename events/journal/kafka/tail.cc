@@ -12,7 +12,7 @@
 namespace shiplog::kafka {
 namespace {
 
-bool one_of(rd_kafka_resp_err_t error, std::initializer_list<rd_kafka_resp_err_t> some) {
+bool error_is_one_of(rd_kafka_resp_err_t error, std::initializer_list<rd_kafka_resp_err_t> some) {
   return std::ranges::find(some, error) != some.end();
 }
 
@@ -137,10 +137,11 @@ Result<void> KafkaTail::take(const rd_kafka_message_s& message, std::vector<Jour
     end_seen_ = std::max(end_seen_, message.offset);
     return ok();
   }
-  if (one_of(error, {RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE})) {
+  if (error_is_one_of(error, {RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE})) {
     return explain_missing_offset();
   }
-  if (one_of(error, {RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR__BAD_COMPRESSION, RD_KAFKA_RESP_ERR_INVALID_MSG})) {
+  if (error_is_one_of(
+          error, {RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR__BAD_COMPRESSION, RD_KAFKA_RESP_ERR_INVALID_MSG})) {
     failed_ = Error{ErrorCode::kCorrupt, client_->name() + ": the record at offset " +
                                              std::to_string(std::max(position_, message.offset)) +
                                              " is damaged: " + rd_kafka_message_errstr(&message) +

@@ -18,7 +18,7 @@
 namespace shiplog {
 namespace {
 
-const ObjectKey kSecretKey{type::kSecret, "default", "password"};
+const ObjectKey kPasswordSecret{type::kSecret, "default", "password"};
 const std::string kPlain = "aHVudGVyMg==";
 
 /// A log whose brokers can be unreachable, and whose content can be read.
@@ -75,7 +75,7 @@ class JournalKeys : public ::testing::Test {
   static std::string id_in(const Value& sealed) { return sealed["data"]["word"].str().substr(18, 32); }
   static void remove(Vault& vault, const Value& sealed) {
     Folded folded;
-    folded.changes.push_back({kSecretKey, Revision{9}, sealed, Value{}, nullptr});
+    folded.changes.push_back({kPasswordSecret, Revision{9}, sealed, Value{}, nullptr});
     vault.on_folded(State{}, DecodedRecord{}, folded);
   }
 
@@ -87,10 +87,10 @@ TEST_F(JournalKeys, WhatOneMachineSealsAnotherOpensThatHasNothingButTheFleetsKey
   const auto api = open(here_);
   take_fleet_key_there();
   const auto dispatcher = open(there_);
-  const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
+  const Value sealed = api->seal(kPasswordSecret, secret(kPlain)).value();
   EXPECT_EQ(to_json(sealed).find("aHVudGVyMg"), std::string::npos);
   EXPECT_EQ(dispatcher->open(sealed).value(), secret(kPlain)) << "though it had read the log before";
-  EXPECT_EQ(dispatcher->seal(kSecretKey, secret(kPlain)).value(), sealed) << "an object has one key";
+  EXPECT_EQ(dispatcher->seal(kPasswordSecret, secret(kPlain)).value(), sealed) << "an object has one key";
   EXPECT_EQ(open(there_)->open(sealed).value(), secret(kPlain));
   for (const auto& file : std::filesystem::directory_iterator(there_.path())) {
     EXPECT_EQ(file.path().filename(), "fleet.key");
@@ -115,7 +115,7 @@ TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneInEveryProcess) {
   const auto api = open(here_);
   take_fleet_key_there();
   const auto dispatcher = open(there_);
-  const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
+  const Value sealed = api->seal(kPasswordSecret, secret(kPlain)).value();
   EXPECT_EQ(dispatcher->open(sealed).value(), secret(kPlain));
   remove(*api, sealed);
   EXPECT_EQ(api->open_version(sealed).value(), secret("")) << "at once where the removal is folded";
@@ -123,7 +123,7 @@ TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneInEveryProcess) {
   EXPECT_EQ(dispatcher->open_version(sealed).value(), secret(""));
   EXPECT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
   EXPECT_EQ(open(here_)->open_version(sealed).value(), secret("")) << "and after a start";
-  const Value again = api->seal(kSecretKey, secret(kPlain)).value();
+  const Value again = api->seal(kPasswordSecret, secret(kPlain)).value();
   EXPECT_NE(id_in(again), id_in(sealed)) << "one of that name that comes later has another key";
   EXPECT_EQ(dispatcher->open(again).value(), secret(kPlain));
 }
@@ -131,14 +131,14 @@ TEST_F(JournalKeys, AKeyIsDestroyedWithATombstoneInEveryProcess) {
 TEST_F(JournalKeys, OneThatLagsBehindDestroysTooAsTheOthersMayBeDead) {
   const auto lagging = JournalKeyStore::open(log_).value();
   const auto ahead = JournalKeyStore::open(log_).value();
-  ASSERT_TRUE(ahead->add("one", kSecretKey, "wrapped"));
+  ASSERT_TRUE(ahead->add("one", kPasswordSecret, "wrapped"));
   ASSERT_TRUE(lagging->destroy({"one"})) << "it has not read of it yet";
   EXPECT_TRUE(log_->comes_to_hold("key/one"));
 }
 
 TEST_F(JournalKeys, HistoryThatIsFoldedAgainBuriesNothingTwice) {
   const auto first = JournalKeyStore::open(log_).value();
-  ASSERT_TRUE(first->add("one", kSecretKey, "wrapped"));
+  ASSERT_TRUE(first->add("one", kPasswordSecret, "wrapped"));
   ASSERT_TRUE(first->destroy({"one"}));
   ASSERT_TRUE(log_->comes_to_hold("key/one"));
   {
@@ -151,7 +151,7 @@ TEST_F(JournalKeys, HistoryThatIsFoldedAgainBuriesNothingTwice) {
 
 TEST_F(JournalKeys, WithoutBrokersNothingLooksDestroyedAndNothingIsSealedUnderAKeyThatIsNotStored) {
   const auto api = open(here_);
-  const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
+  const Value sealed = api->seal(kPasswordSecret, secret(kPlain)).value();
   const auto other = open(here_);
   const Value unknown = api->seal({type::kSecret, "default", "other"}, secret(kPlain)).value();
   log_->away = true;
@@ -164,7 +164,7 @@ TEST_F(JournalKeys, WithoutBrokersNothingLooksDestroyedAndNothingIsSealedUnderAK
 
 TEST_F(JournalKeys, ATombstoneThatCannotBeWrittenIsTriedUntilItIs) {
   const auto api = open(here_);
-  const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
+  const Value sealed = api->seal(kPasswordSecret, secret(kPlain)).value();
   log_->away = true;
   remove(*api, sealed);
   EXPECT_EQ(api->open_version(sealed).value(), secret(""));
@@ -176,12 +176,12 @@ TEST_F(JournalKeys, WhatAKilledProcessDidNotDestroyTheNextOneDoes) {
   Value sealed;
   {
     const auto api = open(here_);
-    sealed = api->seal(kSecretKey, secret(kPlain)).value();
+    sealed = api->seal(kPasswordSecret, secret(kPlain)).value();
   }  // the removal was folded and projected, and then the process was gone
   const Value present = open(here_)->seal({type::kSecret, "default", "present"}, secret(kPlain)).value();
   const auto next = open(here_);
   next->destroy_removed_keys([&](const ObjectKey& object) -> Result<std::vector<Value>> {
-    return object == kSecretKey ? std::vector{sealed} : std::vector<Value>{};
+    return object == kPasswordSecret ? std::vector{sealed} : std::vector<Value>{};
   });
   EXPECT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
   EXPECT_EQ(next->open_version(sealed).value(), secret(""));
@@ -190,7 +190,7 @@ TEST_F(JournalKeys, WhatAKilledProcessDidNotDestroyTheNextOneDoes) {
 
 TEST_F(JournalKeys, ARecordAfterTheTombstonesLetsTheBrokerCompactThem) {
   const auto store = JournalKeyStore::open(log_, Millis{1}).value();
-  ASSERT_TRUE(store->add("one", kSecretKey, "wrapped"));
+  ASSERT_TRUE(store->add("one", kPasswordSecret, "wrapped"));
   EXPECT_EQ(log_->count("roll\n{}"), 0U);
   ASSERT_TRUE(store->destroy({"one"}));
   EXPECT_TRUE(log_->comes_to_hold("roll\n{}"));
@@ -199,7 +199,7 @@ TEST_F(JournalKeys, ARecordAfterTheTombstonesLetsTheBrokerCompactThem) {
 
 TEST_F(JournalKeys, LostKeysAreReadOnce) {
   const auto api = open(here_);
-  const Value sealed = api->seal(kSecretKey, secret(kPlain)).value();
+  const Value sealed = api->seal(kPasswordSecret, secret(kPlain)).value();
   remove(*api, sealed);
   ASSERT_TRUE(log_->comes_to_hold("key/" + id_in(sealed)));
   const auto next = open(here_);

@@ -3,17 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
 
 const ObjectKey kWeb{"services", "default", "web"};
 
-Value json(std::string_view text) {
-  auto value = parse_json(text);
-  if (!value) ADD_FAILURE() << value.error().message;
-  return value ? std::move(value).value() : Value{};
-}
+using test::json;
 Value service(std::string_view spec) { return Value::object({{"spec", json(spec)}}); }
 
 class Allocate : public ::testing::Test {

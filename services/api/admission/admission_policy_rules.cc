@@ -11,14 +11,12 @@
 namespace shiplog::api {
 namespace {
 
-using Kind = cel::CelType::Kind;
+using TypeKind = cel::CelType::Kind;
 using Variables = std::vector<cel::CelVariable>;
 
-constexpr size_t kMostAnnotations = 20;
+constexpr size_t kMostAuditAnnotations = 20;
 constexpr size_t kMostVariables = 128;
 constexpr size_t kLongestAnnotationExpression = 5 * 1024;
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 bool is_identifier(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -78,7 +76,7 @@ cel::CelType type_of_variable(const Value& expression, const ExpressionScope& sc
   const auto program = compile_expression(expression.as_string(), scope, {});
   if (program) return program.value().type();
   causes.invalid(field, expression, program.error().message);
-  return Kind::kDyn;
+  return TypeKind::kDyn;
 }
 
 /// The variables, with their types: what is after them may use them.
@@ -105,7 +103,7 @@ std::shared_ptr<const Variables> check_variables(const Value& list, bool params,
       causes.required(here + ".expression");
       continue;
     }
-    cel::CelType type{Kind::kDyn};
+    cel::CelType type{TypeKind::kDyn};
     if (const auto added = depths.add(name, expression.as_string()); !added) {
       causes.invalid(here + ".expression", expression, added.error().message);
     } else {
@@ -124,7 +122,7 @@ void check_validations(const Value& list, const ExpressionScope& scope, Causes& 
     const std::string here = at("spec.validations", i);
     if (is_blank(validation["expression"].as_string())) {
       causes.required(here + ".expression", "expression is not specified");
-    } else if (const auto program = compile_expression(validation["expression"].as_string(), scope, {Kind::kBool});
+    } else if (const auto program = compile_expression(validation["expression"].as_string(), scope, {TypeKind::kBool});
                !program) {
       causes.invalid(here + ".expression", validation["expression"], program.error().message);
     }
@@ -135,7 +133,7 @@ void check_validations(const Value& list, const ExpressionScope& scope, Causes& 
       // Messages may not depend on who is permitted what.
       ExpressionScope message_scope = scope;
       message_scope.authorizer = false;
-      const auto program = compile_expression(by_expression, message_scope, {Kind::kString});
+      const auto program = compile_expression(by_expression, message_scope, {TypeKind::kString});
       if (!program) {
         causes.invalid(here + ".messageExpression", validation["messageExpression"], program.error().message);
       }
@@ -157,9 +155,9 @@ void check_validations(const Value& list, const ExpressionScope& scope, Causes& 
 }
 
 void check_annotations(const Value& list, const std::string& policy, const ExpressionScope& scope, Causes& causes) {
-  if (list.size() > kMostAnnotations) {
+  if (list.size() > kMostAuditAnnotations) {
     return causes.invalid("spec.auditAnnotations", list,
-                          "must not have more than " + std::to_string(kMostAnnotations) + " auditAnnotations");
+                          "must not have more than " + std::to_string(kMostAuditAnnotations) + " auditAnnotations");
   }
   std::set<std::string> keys;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -180,13 +178,14 @@ void check_annotations(const Value& list, const std::string& policy, const Expre
     } else {
       ExpressionScope without_authorizer = scope;
       without_authorizer.authorizer = false;
-      const auto program = compile_expression(expression.as_string(), without_authorizer, {Kind::kString, Kind::kNull});
+      const auto program =
+          compile_expression(expression.as_string(), without_authorizer, {TypeKind::kString, TypeKind::kNull});
       if (!program) causes.invalid(here + ".valueExpression", expression, program.error().message);
     }
   }
 }
 
-void check_policy(const Value& object, const Write& write, Causes& causes) {
+void check_admission_policy(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
   if (spec["validations"].size() == 0 && spec["auditAnnotations"].size() == 0) {
@@ -261,7 +260,7 @@ void check_policy_binding(const Value& object, const Write&, Causes& causes) {
 
 const std::vector<Rules>& admission_policy_rules() {
   static const std::vector<Rules> kRules = {
-      {.type = "validatingadmissionpolicies.admissionregistration.k8s.io", .check = check_policy},
+      {.type = "validatingadmissionpolicies.admissionregistration.k8s.io", .check = check_admission_policy},
       {.type = "validatingadmissionpolicybindings.admissionregistration.k8s.io", .check = check_policy_binding},
   };
   return kRules;

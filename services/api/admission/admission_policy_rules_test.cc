@@ -32,7 +32,7 @@ Result<Value> write_new(const std::string& type, const std::string& body) {
   return admit_create(admission, parse_json(body).value());
 }
 
-std::string policy(const std::string& spec) {
+std::string refused_in_policy(const std::string& spec) {
   return refused_fields(write_new(
       kPolicyType, R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"operations":["CREATE"],
       "apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},)" +
@@ -84,37 +84,45 @@ TEST(MatchConditionRules, ThoseThatAreThereAlreadyAreNotCompiledAgain) {
 }
 
 TEST(AdmissionPolicyRules, ExpressionsAreCompiledWithTheirVariables) {
-  EXPECT_EQ(policy(R"("validations":[{"expression":"variables.a + variables.b > 1"}],"variables":[{"name":"a",
+  EXPECT_EQ(
+      refused_in_policy(R"("validations":[{"expression":"variables.a + variables.b > 1"}],"variables":[{"name":"a",
       "expression":"1"},{"name":"b","expression":"variables.a + 1"}])"),
-            "");
-  EXPECT_EQ(policy(R"("validations":[{"expression":"true"}],"variables":[{"name":"a","expression":"variables.b"},
-      {"name":"b","expression":"1"}])"),
-            "spec.variables[0].expression");
-  EXPECT_EQ(
-      policy(R"("validations":[{"expression":"variables.a == 'text'"}],"variables":[{"name":"a","expression":"1"}])"),
-      "spec.validations[0].expression");
-  EXPECT_EQ(policy(R"("validations":[{"expression":"params.a"}])"), "spec.validations[0].expression");
-  EXPECT_EQ(
-      policy(R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"validations":[{"expression":"params.a == 1"}])"),
       "");
-  EXPECT_EQ(policy(R"("validations":[{"expression":"true"}],"variables":[{"name":"a-b","expression":"1"},{"name":"in",
+  EXPECT_EQ(
+      refused_in_policy(R"("validations":[{"expression":"true"}],"variables":[{"name":"a","expression":"variables.b"},
+      {"name":"b","expression":"1"}])"),
+      "spec.variables[0].expression");
+  EXPECT_EQ(
+      refused_in_policy(
+          R"("validations":[{"expression":"variables.a == 'text'"}],"variables":[{"name":"a","expression":"1"}])"),
+      "spec.validations[0].expression");
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"params.a"}])"), "spec.validations[0].expression");
+  EXPECT_EQ(refused_in_policy(
+                R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"validations":[{"expression":"params.a == 1"}])"),
+            "");
+  EXPECT_EQ(refused_in_policy(
+                R"("validations":[{"expression":"true"}],"variables":[{"name":"a-b","expression":"1"},{"name":"in",
       "expression":"1"}])"),
             "spec.variables[0].name,spec.variables[1].name");
 }
 
 TEST(AdmissionPolicyRules, MessagesAndAnnotationsAreTexts) {
-  EXPECT_EQ(policy(R"("validations":[{"expression":"true","messageExpression":"1"}])"),
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true","messageExpression":"1"}])"),
             "spec.validations[0].messageExpression");
-  EXPECT_EQ(policy(R"~("validations":[{"expression":"true","messageExpression":
+  EXPECT_EQ(refused_in_policy(R"~("validations":[{"expression":"true","messageExpression":
       "authorizer.path('/a').check('get').reason()"}])~"),
             "spec.validations[0].messageExpression");
-  EXPECT_EQ(policy(R"("validations":[{"expression":"true","message":"a\nb"}])"), "spec.validations[0].message");
-  EXPECT_EQ(policy(R"("validations":[{"expression":"true","reason":"Other"}])"), "spec.validations[0].reason");
-  EXPECT_EQ(policy(R"("auditAnnotations":[{"key":"a","valueExpression":"'x'"},{"key":"b","valueExpression":"null"}])"),
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true","message":"a\nb"}])"),
+            "spec.validations[0].message");
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true","reason":"Other"}])"),
+            "spec.validations[0].reason");
+  EXPECT_EQ(refused_in_policy(
+                R"("auditAnnotations":[{"key":"a","valueExpression":"'x'"},{"key":"b","valueExpression":"null"}])"),
             "");
-  EXPECT_EQ(policy(R"("auditAnnotations":[{"key":"a","valueExpression":"1"},{"key":"a","valueExpression":"'x'"}])"),
+  EXPECT_EQ(refused_in_policy(
+                R"("auditAnnotations":[{"key":"a","valueExpression":"1"},{"key":"a","valueExpression":"'x'"}])"),
             "spec.auditAnnotations[0].valueExpression,spec.auditAnnotations[1].key");
-  EXPECT_EQ(policy(R"("failurePolicy":"Fail")"), "spec.validations,spec.auditAnnotations");
+  EXPECT_EQ(refused_in_policy(R"("failurePolicy":"Fail")"), "spec.validations,spec.auditAnnotations");
 }
 
 TEST(AdmissionPolicyRules, VariablesAreLimited) {
@@ -122,7 +130,7 @@ TEST(AdmissionPolicyRules, VariablesAreLimited) {
   for (int i = 0; i < 129; ++i) {
     list += (i == 0 ? "" : ",") + (R"({"name":"v)" + std::to_string(i)) + R"(","expression":"true"})";
   }
-  EXPECT_EQ(policy(R"("validations":[{"expression":"true"}],"variables":[)" + list + "]"), "spec.variables");
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true"}],"variables":[)" + list + "]"), "spec.variables");
 }
 
 TEST(AdmissionPolicyRules, BindingsNameAPolicyAndWhatHappens) {
@@ -145,7 +153,8 @@ TEST(AdmissionPolicyRules, AChainOfVariablesIsLimitedByItsDepth) {
       for (int level = 0; level < levels; ++level) expression = "(" + expression + " + 1)";
       variables += R"(,{"name":"v)" + std::to_string(i) + R"(","expression":")" + expression + "\"}";
     }
-    return policy(R"("variables":[)" + variables + R"(],"validations":[{"expression":"variables.v0 == 0"}])");
+    return refused_in_policy(R"("variables":[)" + variables +
+                             R"(],"validations":[{"expression":"variables.v0 == 0"}])");
   };
   EXPECT_EQ(chain(128, 1), "");
   EXPECT_EQ(chain(9, 100), "");

@@ -8,14 +8,14 @@ const char* const kClusterBindings = "clusterresourcebindings.work.karmada.io";
 const char* const kWorks = "works.work.karmada.io";
 const char* const kBindingId = "resourcebinding.karmada.io/permanent-id";
 
-Value named(const char* name, std::string_view spec) {
+Value written(const char* name, std::string_view spec) {
   return Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
 }
 
-Value binding_of(std::string_view resource) { return named("b", "{\"resource\":" + std::string{resource} + "}"); }
+Value binding_of(std::string_view resource) { return written("b", "{\"resource\":" + std::string{resource} + "}"); }
 
 TEST(BindingAdmission, BindingsWrittenByHand) {  // KIND-9
-  Value object = named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}})");
+  Value object = written("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}})");
   EXPECT_TRUE(create(kBindings, object).has_value());
   object.edit("metadata").edit("annotations").set("resourcebinding.karmada.io/dependencies", "{");
   const auto refused = create(kBindings, object);
@@ -26,9 +26,9 @@ TEST(BindingAdmission, BindingsWrittenByHand) {  // KIND-9
 TEST(BindingAdmission, ComponentsOfABindingHaveNamesOfTheirOwn_M_7) {
   const auto with = [](const char* components) {
     return fields_of(
-        create(kBindings, named("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
+        create(kBindings, written("b", R"({"resource":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
                                            "components":)" +
-                                         std::string{components} + "}")));
+                                           std::string{components} + "}")));
   };
   EXPECT_EQ(with(R"([{"name":"a","replicas":1},{"name":"b","replicas":1}])"), "no error");
   EXPECT_EQ(with(R"([{"name":"a","replicas":1},{"name":"a","replicas":1}])"), "spec.components[1].name");
@@ -37,7 +37,7 @@ TEST(BindingAdmission, ComponentsOfABindingHaveNamesOfTheirOwn_M_7) {
 
 TEST(BindingAdmission, WorksWrittenByHandArePrunedAndMarked_B_14_B_23) {
   const auto made =
-      create(kWorks, named("w", R"({"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":
+      create(kWorks, written("w", R"({"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":
       {"name":"c","uid":"u","resourceVersion":"7","finalizers":["x"],"labels":{"a":"b"}},"status":{"x":1}}]}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
   const std::string id = made.value()["metadata"]["labels"]["work.karmada.io/permanent-id"].str();
@@ -107,7 +107,7 @@ TEST(BindingAdmission, NoTwoBindingsShareAnId) {
 }
 
 TEST(BindingAdmission, WorksAreTiedToBindingsByTheDispatcherOnly) {
-  Value work = named("w", R"({"workload":{"manifests":[]}})");
+  Value work = written("w", R"({"workload":{"manifests":[]}})");
   const Value plain = stored(kWorks, work);
   work.edit("metadata").edit("labels").set(kBindingId, "x");
   work.edit("metadata").edit("annotations").set("clusterresourcebinding.karmada.io/name", "x");
@@ -120,7 +120,7 @@ TEST(BindingAdmission, WorksAreTiedToBindingsByTheDispatcherOnly) {
 }
 
 TEST(BindingAdmission, TheContentOfRenderedWorksIsTheDispatchers) {
-  const Value by_hand = stored(kWorks, named("w", R"({"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap",
+  const Value by_hand = stored(kWorks, written("w", R"({"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap",
       "metadata":{"name":"c","namespace":"default"}}]}})"));
   const auto with_more = [](Value work) {
     work.edit("spec")

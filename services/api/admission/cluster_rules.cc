@@ -4,6 +4,7 @@
 #include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
+#include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
 // Cluster: CL-1 to CL-10; ResourceRegistry. What the schema can express (names, label values, required fields) is
@@ -89,7 +90,7 @@ Url parse_url(std::string_view text) {
   return url;
 }
 
-void check_endpoints(const Value& spec, Causes& causes) {
+void check_cluster_endpoints(const Value& spec, Causes& causes) {
   if (const Value& endpoint = spec["apiEndpoint"]; !endpoint.is_empty()) {  // CL-3
     const Url url = parse_url(endpoint.as_string());
     if (url.host.empty()) causes.invalid("spec.apiEndpoint", endpoint, "host must be specified");
@@ -124,10 +125,6 @@ void check_taints(const Value& taints, Causes& causes) {
   }
 }
 
-std::string text_of(const Value& quantity) {
-  return quantity.is_string() ? quantity.str() : std::to_string(quantity.as_int());
-}
-
 void check_models(const Value& models, Causes& causes) {  // CL-8
   const std::string root = "spec.resourceModels";
   for (size_t i = 0; i < models.size(); ++i) {
@@ -146,8 +143,8 @@ void check_models(const Value& models, Causes& causes) {  // CL-8
       if (ranges[j]["name"] != first[j]["name"]) {
         causes.invalid(here + ".name", ranges[j]["name"], "The resource name of each model should be the same");
       }
-      const auto low = parse_quantity(text_of(ranges[j]["min"]));
-      const auto high = parse_quantity(text_of(ranges[j]["max"]));
+      const auto low = parse_quantity(quantity_text(ranges[j]["min"]));
+      const auto high = parse_quantity(quantity_text(ranges[j]["max"]));
       if (!low || !high) {
         causes.invalid(here, ranges[j], "min and max must be quantities");
         continue;
@@ -155,7 +152,7 @@ void check_models(const Value& models, Causes& causes) {  // CL-8
       if (high.value() <= low.value())
         causes.invalid(here, ranges[j], "The max value of each resource must be greater than the min value");
       if (i > 0 && j < models[i - 1]["ranges"].size()) {
-        const auto below = parse_quantity(text_of(models[i - 1]["ranges"][j]["max"]));
+        const auto below = parse_quantity(quantity_text(models[i - 1]["ranges"][j]["max"]));
         if (below && below.value() != low.value()) {
           causes.invalid(here, ranges[j], "Model intervals for resources must be contiguous and non-overlapping");
         }
@@ -166,7 +163,7 @@ void check_models(const Value& models, Causes& causes) {  // CL-8
 
 void check_cluster(const Value& object, const Write&, Causes& causes) {
   const Value& spec = object["spec"];
-  check_endpoints(spec, causes);
+  check_cluster_endpoints(spec, causes);
   if (!spec["zone"].is_empty() && spec["zones"].size() > 0) {
     causes.invalid("spec.zone", spec["zone"], "zone and zones are mutually exclusive");
   }

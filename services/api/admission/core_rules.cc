@@ -18,11 +18,6 @@ namespace {
 
 constexpr size_t kMostData = 1U << 20U;  // of a ConfigMap or Secret
 
-const Value& old_of(const Write& write) {
-  static const Value kNothing;
-  return write.old == nullptr ? kNothing : *write.old;
-}
-
 // --- Namespace
 
 void fill_namespace(Value& object, const Write& write) {

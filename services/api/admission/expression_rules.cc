@@ -9,8 +9,6 @@
 namespace shiplog::api {
 namespace {
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
-
 /// The conditions that are there already stay, whatever a newer build thinks of them.
 bool was_there(const Value& condition, const Value& old) {
   for (const Value& each : old.items()) {

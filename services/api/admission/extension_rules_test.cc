@@ -3,13 +3,13 @@
 namespace shiplog::api {
 namespace {
 
-Value named(const char* name, std::string_view spec) {
+Value extension(const char* name, std::string_view spec) {
   return Value::object({{"metadata", Value::object({{"name", name}})}, {"spec", json(spec)}});
 }
 
 TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // KIND-11
   const char* type = "federatedhpas.autoscaling.karmada.io";
-  const auto made = create(type, named("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"maxReplicas":3,
+  const auto made = create(type, extension("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"maxReplicas":3,
       "behavior":{}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
   const Value& spec = made.value()["spec"];
@@ -17,19 +17,20 @@ TEST(ExtensionAdmission, AutoscalersGetTheirDefaults) {  // KIND-11
   EXPECT_EQ(to_json(spec["metrics"]), R"([{"resource":{"name":"cpu","target":{"averageUtilization":80,)"
                                       R"("type":"Utilization"}},"type":"Resource"}])");
   EXPECT_EQ(spec["behavior"]["scaleUp"]["policies"].size(), 2U);
-  EXPECT_EQ(fields_of(create(type, named("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"minReplicas":5,
+  EXPECT_EQ(
+      fields_of(create(type, extension("a", R"({"scaleTargetRef":{"kind":"Deployment","name":"web"},"minReplicas":5,
       "maxReplicas":3,"metrics":[{"type":"External"},{"type":"Pods"}]})"))),
-            "spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
+      "spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
 }
 
 TEST(ExtensionAdmission, WholeNumbersInAutoscalersAreQuantities) {  // KIND-11
   for (const char* type : {"federatedhpas.autoscaling.karmada.io", "horizontalpodautoscalers.autoscaling"}) {
     const auto with = [&](const std::string& target, const std::string& tolerance) {
-      return create(type, named("a", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
+      return create(type, extension("a", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
           "maxReplicas":3,"behavior":{"scaleUp":{"tolerance":)" +
-                                         tolerance + R"(}},"metrics":[
+                                             tolerance + R"(}},"metrics":[
           {"type":"Pods","pods":{"metric":{"name":"queue"},"target":)" +
-                                         target + R"(}},
+                                             target + R"(}},
           {"type":"Object","object":{"describedObject":{"apiVersion":"v1","kind":"Service","name":"web"},
              "metric":{"name":"hits"},"target":{"type":"Value","value":2000}}}]})"));
     };
@@ -54,9 +55,9 @@ TEST(ExtensionAdmission, FederatedHpasHaveFewMetrics) {  // KIND-11
       metrics += std::string{i == 0 ? "" : ","} + R"({"type":"Resource","resource":{"name":"cpu",
           "target":{"type":"Utilization","averageUtilization":80}}})";
     }
-    return fields_of(create(type, named("a", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
-        "name":"web"},"maxReplicas":3,"metrics":[)" +
-                                                 metrics + "]}")));
+    return fields_of(create(type, extension("a", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
+        "name":"web"},"maxReplicas":3,"metrics":[)" + metrics +
+                                                     "]}")));
   };
   EXPECT_EQ(with("federatedhpas.autoscaling.karmada.io", 16), "no error");
   EXPECT_EQ(with("federatedhpas.autoscaling.karmada.io", 17), "spec.metrics") << "each costs time for each pod";
@@ -65,16 +66,16 @@ TEST(ExtensionAdmission, FederatedHpasHaveFewMetrics) {  // KIND-11
 
 TEST(ExtensionAdmission, CronAutoscalers) {  // KIND-12
   const char* type = "cronfederatedhpas.autoscaling.karmada.io";
-  EXPECT_EQ(fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
+  EXPECT_EQ(fields_of(create(type, extension("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
       "name":"web"},"rules":[{"name":"a","schedule":"* * * * *","targetReplicas":1},
       {"name":"a","schedule":"never"}]})"))),
             "spec.rules[1].name,spec.rules[1].schedule,spec.rules[1]");
-  EXPECT_EQ(fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"autoscaling.karmada.io/v1alpha1",
+  EXPECT_EQ(fields_of(create(type, extension("c", R"({"scaleTargetRef":{"apiVersion":"autoscaling.karmada.io/v1alpha1",
       "kind":"FederatedHPA","name":"web"},"rules":[{"name":"a","schedule":"@daily","targetMinReplicas":3,
       "targetMaxReplicas":2}]})"))),
             "spec.rules[0].targetMinReplicas");
   const auto with = [&](const std::string& rules) {
-    return fields_of(create(type, named("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
+    return fields_of(create(type, extension("c", R"({"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment",
         "name":"web"},"rules":[)" + rules + "]}")));
   };
   const auto rule = [](const std::string& schedule, const std::string& zone) {
@@ -95,11 +96,11 @@ TEST(ExtensionAdmission, CronAutoscalers) {  // KIND-12
 
 TEST(ExtensionAdmission, MultiClusterServices) {  // KIND-13
   const char* type = "multiclusterservices.networking.karmada.io";
-  const Value old = stored(type, named("web", R"({"types":["CrossCluster"]})"));
+  const Value old = stored(type, extension("web", R"({"types":["CrossCluster"]})"));
   Value object = old;
   object.edit("spec").set("types", Value::array({"LoadBalancer"}));
   EXPECT_EQ(fields_of(update(type, old, object)), "spec.types");
-  EXPECT_EQ(fields_of(create(type, named("web", R"({"types":["CrossCluster"],"ports":[{"port":0}],
+  EXPECT_EQ(fields_of(create(type, extension("web", R"({"types":["CrossCluster"],"ports":[{"port":0}],
       "providerClusters":[{"name":"M_1"}]})"))),
             "spec.ports[0].port,spec.range.providerClusters[0]");
 }
@@ -110,7 +111,7 @@ TEST(ExtensionAdmission, MultiClusterServicesNameAtMostAThousandClusters) {  // 
     for (int i = 0; i < count; ++i) names += (i == 0 ? "" : ",") + (R"({"name":"c)" + std::to_string(i) + R"("})");
     return fields_of(
         create("multiclusterservices.networking.karmada.io",
-               named("web", R"({"types":["CrossCluster"],")" + std::string{list} + "\":[" + names + "]}")));
+               extension("web", R"({"types":["CrossCluster"],")" + std::string{list} + "\":[" + names + "]}")));
   };
   EXPECT_EQ(with("consumerClusters", 1000), "no error");
   EXPECT_EQ(with("consumerClusters", 1001), "spec.consumerClusters");
@@ -118,7 +119,7 @@ TEST(ExtensionAdmission, MultiClusterServicesNameAtMostAThousandClusters) {  // 
 }
 
 TEST(ExtensionAdmission, MultiClusterIngressesAreIngresses) {  // KIND-14
-  EXPECT_EQ(fields_of(create("multiclusteringresses.networking.karmada.io", named("web", R"({"rules":[{"host":"a.b",
+  EXPECT_EQ(fields_of(create("multiclusteringresses.networking.karmada.io", extension("web", R"({"rules":[{"host":"a.b",
       "http":{"paths":[{"path":"x","pathType":"Exact","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]})"))),
             "spec.rules[0].http.paths[0].path");
 }

@@ -18,6 +18,12 @@ std::optional<int64_t> amount_of(const Value& value) {
   return percent;
 }
 
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+std::string quantity_text(const Value& quantity) {
+  return quantity.is_string() ? quantity.str() : std::to_string(quantity.as_int());
+}
+
 void check_selector(const Value& selector, const std::string& field, Causes& causes) {
   check_labels(selector["matchLabels"], field + ".matchLabels", causes);
   const Value& expressions = selector["matchExpressions"];

@@ -27,6 +27,11 @@ void check_amount(const Value& owner, const std::string& field, const char* name
 void check_one_of(const Value& value, const std::string& field, std::initializer_list<std::string_view> words,
                   Causes& causes);
 
+/// Nothing but white space.
+bool is_blank(std::string_view text);
+/// A quantity as written; a number is one too.
+std::string quantity_text(const Value& quantity);
+
 void check_filled(const Value& value, const std::string& field, Causes& causes, std::string_view detail = "");
 void check_port(const Value& port, const std::string& field, Causes& causes);
 void check_protocol(const Value& protocol, const std::string& field, Causes& causes);

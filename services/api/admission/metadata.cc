@@ -11,7 +11,7 @@
 namespace shiplog::api {
 namespace {
 
-constexpr size_t kMostAnnotations = 256U << 10U;
+constexpr size_t kMostAnnotationBytes = 256U << 10U;
 
 Problem name_problem(const Kind& kind, std::string_view name) {
   const std::string type = kind.type();
@@ -70,7 +70,7 @@ void check_annotations(const Value& annotations, Causes& causes) {
     }
     size += annotation.key().size() + annotation.value.as_string().size();
   }
-  if (size > kMostAnnotations) causes.too_long("metadata.annotations", kMostAnnotations);
+  if (size > kMostAnnotationBytes) causes.too_long("metadata.annotations", kMostAnnotationBytes);
 }
 
 void unite_owners(Value& metadata, std::vector<std::string>& warnings) {

@@ -242,7 +242,7 @@ void check_policy_update(const Value& object, const Write& write, Causes& causes
   }
 }
 
-void check_policy(const Value& object, const Write& write, Causes& causes) {
+void check_propagation_policy(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const Value& placement = spec["placement"];
   check_selector_namespaces(object, write, causes);
@@ -398,11 +398,11 @@ const std::vector<Rules>& policy_rules() {
       {.type = type::kPropagationPolicy,
        .webhook = "propagationpolicy.karmada.io",
        .fill = fill_policy,
-       .check = check_policy},
+       .check = check_propagation_policy},
       {.type = type::kClusterPropagationPolicy,
        .webhook = "clusterpropagationpolicy.karmada.io",
        .fill = fill_policy,
-       .check = check_policy},
+       .check = check_propagation_policy},
       {.type = "overridepolicies.policy.karmada.io",
        .webhook = "overridepolicy.karmada.io",
        .fill = fill_override,

@@ -17,7 +17,7 @@ Value policy(std::string_view more = "") {
               std::string{more.empty() ? "" : ","} + std::string{more} + "}}");
 }
 
-std::string refused_fields(std::string_view more) { return fields_of(create(kPolicies, policy(more))); }
+std::string refused_in_spec(std::string_view more) { return fields_of(create(kPolicies, policy(more))); }
 
 TEST(PolicyAdmission, FillsInWhatTheDetectorRelies) {  // D-33
   const auto made = create(kPolicies, policy(R"("placement":{"spreadConstraints":[{"maxGroups":2}],
@@ -95,8 +95,8 @@ TEST(PolicyAdmission, FailoverGetsItsGracePeriod) {  // D-33, D-34, 3.1.1
       create(kPolicies, policy(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{}}})"));
   ASSERT_TRUE(made.has_value()) << message_of(made);
   EXPECT_EQ(made.value()["spec"]["failover"]["application"]["gracePeriodSeconds"].as_int(), 600);
-  EXPECT_EQ(refused_fields(R"("failover":{"application":{"decisionConditions":{}}})"), "spec.propagateDeps");
-  EXPECT_EQ(refused_fields(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{},
+  EXPECT_EQ(refused_in_spec(R"("failover":{"application":{"decisionConditions":{}}})"), "spec.propagateDeps");
+  EXPECT_EQ(refused_in_spec(R"("propagateDeps":true,"failover":{"application":{"decisionConditions":{},
       "purgeMode":"Never","gracePeriodSeconds":5}})"),
             "spec.failover.application.gracePeriodSeconds");
 }
@@ -119,23 +119,23 @@ TEST(PolicyAdmission, DenialsAreTheWebhooks) {  // D-34, KIND-20, 5.1.1
 }
 
 TEST(PolicyAdmission, RulesOfPlacement) {  // D-34
-  EXPECT_EQ(refused_fields(R"("placement":{"clusterAffinity":{},"clusterAffinities":[{"affinityName":"a"}]})"),
+  EXPECT_EQ(refused_in_spec(R"("placement":{"clusterAffinity":{},"clusterAffinities":[{"affinityName":"a"}]})"),
             "spec.placement.clusterAffinities");
-  EXPECT_EQ(refused_fields(R"("placement":{"clusterAffinities":[{"affinityName":"a"},{"affinityName":"a"},
+  EXPECT_EQ(refused_in_spec(R"("placement":{"clusterAffinities":[{"affinityName":"a"},{"affinityName":"a"},
       {"affinityName":"-x"}]})"),
             "spec.placement.clusterAffinities[1].affinityName,spec.placement.clusterAffinities[2].affinityName");
-  EXPECT_EQ(refused_fields(R"("placement":{"clusterAffinity":{"fieldSelector":{"matchExpressions":[
+  EXPECT_EQ(refused_in_spec(R"("placement":{"clusterAffinity":{"fieldSelector":{"matchExpressions":[
       {"key":"planet","operator":"Exists"}]}}})"),
             "spec.placement.clusterAffinity.fieldSelector.matchExpressions[0].key,"
             "spec.placement.clusterAffinity.fieldSelector.matchExpressions[0].operator");
-  EXPECT_EQ(refused_fields(R"("placement":{"spreadConstraints":[{"spreadByField":"region"}]})"),
+  EXPECT_EQ(refused_in_spec(R"("placement":{"spreadConstraints":[{"spreadByField":"region"}]})"),
             "spec.placement.spreadConstraints");
   EXPECT_EQ(
-      refused_fields(R"("placement":{"spreadConstraints":[{"spreadByField":"cluster","minGroups":3,"maxGroups":2}]})"),
+      refused_in_spec(R"("placement":{"spreadConstraints":[{"spreadByField":"cluster","minGroups":3,"maxGroups":2}]})"),
       "spec.placement.spreadConstraints[0].maxGroups");
-  EXPECT_EQ(refused_fields(R"("placement":{"clusterTolerations":[{"key":"a","operator":"Gt","value":"1"}]})"),
+  EXPECT_EQ(refused_in_spec(R"("placement":{"clusterTolerations":[{"key":"a","operator":"Gt","value":"1"}]})"),
             "spec.placement.clusterTolerations[0].operator");
-  EXPECT_EQ(refused_fields(R"("placement":{"clusterAffinities":[{"affinityName":"a","overflowAffinities":[
+  EXPECT_EQ(refused_in_spec(R"("placement":{"clusterAffinities":[{"affinityName":"a","overflowAffinities":[
       {"affinityName":"a"}]}]})"),
             "spec.placement.clusterAffinities[0].overflowAffinities,"
             "spec.placement.clusterAffinities[0].overflowAffinities,"
@@ -144,7 +144,7 @@ TEST(PolicyAdmission, RulesOfPlacement) {  // D-34
 
 TEST(PolicyAdmission, MoreRulesOfPlacement_D_34) {
   const auto spread = [](const std::string& constraints) {
-    return refused_fields(R"("placement":{"spreadConstraints":[)" + constraints + "]}");
+    return refused_in_spec(R"("placement":{"spreadConstraints":[)" + constraints + "]}");
   };
   const std::string root = "spec.placement.spreadConstraints";
   const std::string by_cluster = R"({"spreadByField":"cluster","maxGroups":2})";
@@ -155,16 +155,16 @@ TEST(PolicyAdmission, MoreRulesOfPlacement_D_34) {
   EXPECT_EQ(spread(by_cluster), "no error");
 
   const auto affinity = [](const char* own, const char* anti) {
-    return refused_fields(std::string{R"("placement":{"workloadAffinity":{"affinity":{"groupByLabelKey":")"} + own +
-                          R"("},"antiAffinity":{"groupByLabelKey":")" + anti + R"("}}})");
+    return refused_in_spec(std::string{R"("placement":{"workloadAffinity":{"affinity":{"groupByLabelKey":")"} + own +
+                           R"("},"antiAffinity":{"groupByLabelKey":")" + anti + R"("}}})");
   };
   EXPECT_EQ(affinity("app", "app"), "spec.placement.workloadAffinity");
   EXPECT_EQ(affinity("app", "-x"), "spec.placement.workloadAffinity.antiAffinity.groupByLabelKey");
   EXPECT_EQ(affinity("app", "tier"), "no error");
 
   const auto overflow = [](const char* own, const char* tiers, const char* scheduling) {
-    return refused_fields(std::string{R"("placement":{"clusterAffinities":[{"affinityName":"a")"} + own +
-                          R"(,"overflowAffinities":[)" + tiers + R"(]}],"replicaScheduling":)" + scheduling + "}");
+    return refused_in_spec(std::string{R"("placement":{"clusterAffinities":[{"affinityName":"a")"} + own +
+                           R"(,"overflowAffinities":[)" + tiers + R"(]}],"replicaScheduling":)" + scheduling + "}");
   };
   const char* names = R"(,"clusterNames":["m1"])";
   const char* aggregated = R"({"replicaSchedulingType":"Divided","replicaDivisionPreference":"Aggregated"})";
@@ -176,7 +176,7 @@ TEST(PolicyAdmission, MoreRulesOfPlacement_D_34) {
             "no error");
   EXPECT_EQ(overflow(names, tier, R"({"replicaSchedulingType":"Divided"})"), term);
   EXPECT_EQ(overflow("", tier, aggregated), term) << "nothing of its own";
-  EXPECT_EQ(refused_fields(R"("placement":{"clusterTolerations":[{"key":"a","operator":"Lt","value":"1"}]})"),
+  EXPECT_EQ(refused_in_spec(R"("placement":{"clusterTolerations":[{"key":"a","operator":"Lt","value":"1"}]})"),
             "spec.placement.clusterTolerations[0].operator");
 }
 

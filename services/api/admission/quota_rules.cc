@@ -6,6 +6,7 @@
 #include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/state/object.h"
+#include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
 // FederatedResourceQuota (Q-2, KIND-8) and ClusterTaintPolicy (TN-14).
@@ -30,10 +31,6 @@ bool is_quota_name(std::string_view name) {
                           "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage"});
 }
 
-std::string text_of(const Value& quantity) {
-  return quantity.is_string() ? quantity.str() : std::to_string(quantity.as_int());
-}
-
 void check_list(const Value& list, const std::string& field, Causes& causes) {
   for (const auto& limit : list.members()) {
     const std::string here = field + "[" + std::string{limit.key()} + "]";
@@ -42,7 +39,7 @@ void check_list(const Value& list, const std::string& field, Causes& causes) {
     } else if (!is_quota_name(limit.key())) {
       causes.invalid(here, Value{limit.key()}, "must be a standard resource for quota");
     }
-    const auto amount = parse_quantity(text_of(limit.value));
+    const auto amount = parse_quantity(quantity_text(limit.value));
     if (!amount) {
       causes.invalid(here, limit.value, "must be a quantity");
     } else if (amount.value().negative()) {
@@ -71,7 +68,7 @@ void check_quota(const Value& object, const Write&, Causes& causes) {
     }
     check_list(assignments[i]["hard"], field + ".hard", causes);
     for (const auto& limit : assignments[i]["hard"].members()) {
-      const auto amount = parse_quantity(text_of(limit.value));
+      const auto amount = parse_quantity(quantity_text(limit.value));
       if (!amount) continue;
       Quantity& sum = assigned[std::string{limit.key()}];
       sum = sum + amount.value();
@@ -83,7 +80,7 @@ void check_quota(const Value& object, const Write&, Causes& causes) {
       causes.invalid("spec.overall[" + name + "]", Value{name}, "assignment resourceName is not exist in overall");
       continue;
     }
-    const auto most = parse_quantity(text_of(*limit));
+    const auto most = parse_quantity(quantity_text(*limit));
     if (most && most.value() < sum) {
       causes.invalid("spec.overall[" + name + "]", *limit, "overall is less than assignments");
     }

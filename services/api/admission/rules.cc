@@ -2,6 +2,11 @@
 
 namespace shiplog::api {
 
+const Value& old_of(const Write& write) {
+  static const Value kNothing;
+  return write.old == nullptr ? kNothing : *write.old;
+}
+
 const Rules* rules_of(const Kind& kind) {
   const std::string type = kind.type();
   for (const auto* table :

@@ -23,6 +23,9 @@ struct Write {
   bool allows_no_execute_policies = true;
 };
 
+/// The object before the write; null on a create.
+const Value& old_of(const Write& write);
+
 /// What schemas cannot express about a kind. All of these run on objects whose fields have the types of the schema,
 /// and after the schema's defaults.
 struct Rules {

@@ -14,11 +14,6 @@
 namespace shiplog::api {
 namespace {
 
-const Value& old_of(const Write& write) {
-  static const Value kNothing;
-  return write.old == nullptr ? kNothing : *write.old;
-}
-
 bool has_type(const Value& spec, std::initializer_list<std::string_view> types) {
   const std::string_view type = spec["type"].as_string();
   return std::find(types.begin(), types.end(), type.empty() ? "ClusterIP" : type) != types.end();

@@ -10,7 +10,7 @@ namespace shiplog::api {
 namespace {
 
 using cel::CelValue;
-using Kind = cel::CelType::Kind;
+using TypeKind = cel::CelType::Kind;
 
 constexpr size_t kLongestMessage = 5 * 1024;
 constexpr size_t kLongestAnnotation = 10 * 1024;
@@ -168,7 +168,7 @@ const PolicyExpressions& AdmissionPolicy::expressions() const {
     for (const Value& variable : spec_["variables"].items()) {
       scope.variables = std::make_shared<const std::vector<cel::CelVariable>>(known);
       PolicyExpressions::Variable made{variable["name"].str(), LazyExpression{variable["expression"].str(), scope, {}}};
-      cel::CelType type{Kind::kDyn};
+      cel::CelType type{TypeKind::kDyn};
       // Refused when it is written; an older build may have stored it.
       if (const auto added = depths.add(made.name, made.expression.text()); !added) {
         made.refusal = added.error().message;
@@ -182,20 +182,20 @@ const PolicyExpressions& AdmissionPolicy::expressions() const {
     ExpressionScope message_scope = scope;
     message_scope.authorizer = false;
     for (const Value& from : spec_["validations"].items()) {
-      PolicyExpressions::Validation validation{LazyExpression{from["expression"].str(), scope, {Kind::kBool}},
+      PolicyExpressions::Validation validation{LazyExpression{from["expression"].str(), scope, {TypeKind::kBool}},
                                                {},
                                                from["message"].str(),
                                                from["reason"].str()};
       if (!from["messageExpression"].is_empty()) {
         validation.message_expression.emplace(from["messageExpression"].str(), message_scope,
-                                              ResultTypes{Kind::kString});
+                                              ResultTypes{TypeKind::kString});
       }
       expressions_.validations.push_back(std::move(validation));
     }
     for (const Value& from : spec_["auditAnnotations"].items()) {
       expressions_.annotations.emplace_back(
           from["key"].str(),
-          LazyExpression{from["valueExpression"].str(), message_scope, {Kind::kString, Kind::kNull}});
+          LazyExpression{from["valueExpression"].str(), message_scope, {TypeKind::kString, TypeKind::kNull}});
     }
     expressions_.scope = std::move(scope);
     expressions_.message_scope = std::move(message_scope);

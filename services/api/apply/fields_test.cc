@@ -4,15 +4,12 @@
 
 #include "events/base/json.h"
 #include "events/kinds/kinds.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
-  return parsed ? parsed.value() : Value{};
-}
+using test::json;
 
 const Schema& deployment() { return *Kinds::compiled().find_type("deployments.apps")->schema; }
 const Schema& service() { return *Kinds::compiled().find_type("services")->schema; }

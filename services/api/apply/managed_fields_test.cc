@@ -3,15 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
-  return parsed ? parsed.value() : Value{};
-}
+using test::json;
 
 const Kind& config_maps() { return *Kinds::compiled().find_type("configmaps"); }
 const Kind& deployments() { return *Kinds::compiled().find_type("deployments.apps"); }

@@ -4,17 +4,12 @@
 
 #include "events/base/base64.h"
 #include "services/api/auth/rbac/attributes.h"
+#include "services/api/auth/text_list.h"
 
 namespace shiplog::api {
 namespace {
 
 Error unauthorized(std::string why) { return {ErrorCode::kUnauthorized, std::move(why)}; }
-
-Value list_of(const std::vector<std::string>& texts) {
-  Value list = Value::array();
-  for (const std::string& text : texts) list.push_back(text);
-  return list;
-}
 
 constexpr struct {
   const char* kind;

@@ -19,7 +19,7 @@ Kind kind(const std::string& url) {
   return made;
 }
 
-Value shirt(const std::string& uid, const std::string& version = "1", const std::string& text = "") {
+Value stored_shirt(const std::string& uid, const std::string& version = "1", const std::string& text = "") {
   Value object = Value::object({{"apiVersion", "example.com/v1"}, {"kind", "Shirt"}, {"text", text}});
   object.edit("metadata").set("uid", uid);
   object.edit("metadata").set("resourceVersion", version);
@@ -29,31 +29,32 @@ Value shirt(const std::string& uid, const std::string& version = "1", const std:
 TEST(ConvertedObjects, AreKnownForSomeSeconds) {
   ConvertedObjects known;
   const Kind wanted = kind("https://a");
-  known.add(wanted, shirt("x"), Value{"converted"}, kNow);
-  const Value* found = known.find(wanted, shirt("x"), kNow + ConvertedObjects::kKept);
+  known.add(wanted, stored_shirt("x"), Value{"converted"}, kNow);
+  const Value* found = known.find(wanted, stored_shirt("x"), kNow + ConvertedObjects::kKept);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->str(), "converted");
-  EXPECT_EQ(known.find(wanted, shirt("x", "2"), kNow), nullptr) << "it has changed";
-  EXPECT_EQ(known.find(wanted, shirt("y"), kNow), nullptr);
-  EXPECT_EQ(known.find(wanted, shirt("x"), kNow + ConvertedObjects::kKept + std::chrono::milliseconds{1}), nullptr);
+  EXPECT_EQ(known.find(wanted, stored_shirt("x", "2"), kNow), nullptr) << "it has changed";
+  EXPECT_EQ(known.find(wanted, stored_shirt("y"), kNow), nullptr);
+  EXPECT_EQ(known.find(wanted, stored_shirt("x"), kNow + ConvertedObjects::kKept + std::chrono::milliseconds{1}),
+            nullptr);
   EXPECT_EQ(known.bytes(), 0U);
 }
 
 TEST(ConvertedObjects, AreForgottenWhateverKindIsAskedForNext) {
   ConvertedObjects known;
-  known.add(kind("https://a"), shirt("x"), Value{"converted"}, kNow);
+  known.add(kind("https://a"), stored_shirt("x"), Value{"converted"}, kNow);
   Kind other = kind("https://b");
   other.plural = "coats";
-  EXPECT_EQ(known.find(other, shirt("y"), kNow + std::chrono::hours{1}), nullptr);
+  EXPECT_EQ(known.find(other, stored_shirt("y"), kNow + std::chrono::hours{1}), nullptr);
   EXPECT_EQ(known.bytes(), 0U) << "also if the definition of the first is deleted";
 }
 
 TEST(ConvertedObjects, OfAnotherWebhookAreNotFound) {
   ConvertedObjects known;
-  known.add(kind("https://a"), shirt("x"), Value{"wrong"}, kNow);
-  EXPECT_EQ(known.find(kind("https://b"), shirt("x"), kNow), nullptr);
-  known.add(kind("https://b"), shirt("x"), Value{"right"}, kNow);
-  EXPECT_EQ(known.find(kind("https://b"), shirt("x"), kNow)->str(), "right");
+  known.add(kind("https://a"), stored_shirt("x"), Value{"wrong"}, kNow);
+  EXPECT_EQ(known.find(kind("https://b"), stored_shirt("x"), kNow), nullptr);
+  known.add(kind("https://b"), stored_shirt("x"), Value{"right"}, kNow);
+  EXPECT_EQ(known.find(kind("https://b"), stored_shirt("x"), kNow)->str(), "right");
 }
 
 TEST(ConvertedObjects, OfAllKindsAreBounded) {
@@ -62,12 +63,12 @@ TEST(ConvertedObjects, OfAllKindsAreBounded) {
   for (int i = 0; i < 100; ++i) {
     Kind wanted = kind("https://a");
     wanted.plural += std::to_string(i);
-    known.add(wanted, shirt(std::to_string(i)), Value{std::string(kLarge, 'x')}, kNow);
+    known.add(wanted, stored_shirt(std::to_string(i)), Value{std::string(kLarge, 'x')}, kNow);
   }
   EXPECT_LE(known.bytes(), ConvertedObjects::kMostBytes);
   EXPECT_GT(known.bytes(), ConvertedObjects::kMostBytes / 2);
-  EXPECT_NE(known.find(kind("https://a"), shirt("99"), kNow), nullptr);
-  EXPECT_EQ(known.find(kind("https://a"), shirt("0"), kNow), nullptr);
+  EXPECT_NE(known.find(kind("https://a"), stored_shirt("99"), kNow), nullptr);
+  EXPECT_EQ(known.find(kind("https://a"), stored_shirt("0"), kNow), nullptr);
 }
 
 }  // namespace

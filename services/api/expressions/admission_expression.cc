@@ -12,7 +12,7 @@ using cel::CelField;
 using cel::CelObjectType;
 using cel::CelType;
 using cel::CelValue;
-using Kind = CelType::Kind;
+using TypeKind = CelType::Kind;
 
 using Fields = std::vector<std::pair<const char*, CelField>>;
 
@@ -25,7 +25,7 @@ CelField list_of(CelField item) {
 }
 
 CelField map_of(CelField item) {
-  CelField field{.type = CelType::map(Kind::kString, item.type)};
+  CelField field{.type = CelType::map(TypeKind::kString, item.type)};
   field.item = std::make_shared<const CelField>(std::move(item));
   return field;
 }
@@ -40,7 +40,7 @@ CelField object_of(const char* name, const Fields& fields) {
 // Source: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go.
 const CelField& request_field() {
   static const CelField kField = [] {
-    const CelField text = plain(Kind::kString);
+    const CelField text = plain(TypeKind::kString);
     const CelField kind =
         object_of("kubernetes.GroupVersionKind", {{"group", text}, {"version", text}, {"kind", text}});
     const CelField resource =
@@ -58,17 +58,17 @@ const CelField& request_field() {
                                                      {"namespace", text},
                                                      {"operation", text},
                                                      {"userInfo", user},
-                                                     {"dryRun", plain(Kind::kBool)},
-                                                     {"options", plain(Kind::kDyn)}});
+                                                     {"dryRun", plain(TypeKind::kBool)},
+                                                     {"options", plain(TypeKind::kDyn)}});
   }();
   return kField;
 }
 
 const CelField& namespace_field() {
   static const CelField kField = [] {
-    const CelField text = plain(Kind::kString);
-    const CelField time = plain(Kind::kTimestamp);
-    const CelField number = plain(Kind::kInt);
+    const CelField text = plain(TypeKind::kString);
+    const CelField time = plain(TypeKind::kTimestamp);
+    const CelField number = plain(TypeKind::kInt);
     const CelField metadata = object_of("kubernetes.NamespaceMetadata", {{"name", text},
                                                                          {"generateName", text},
                                                                          {"namespace", text},
@@ -96,11 +96,11 @@ const CelField& namespace_field() {
 /// The variables of a scope; expression_values() has the same order.
 cel::CelEnvironment environment_of(const ExpressionScope& scope) {
   cel::CelEnvironment environment{&cel::kubernetes_functions(),
-                                  {{"object", Kind::kDyn},
-                                   {"oldObject", Kind::kDyn},
+                                  {{"object", TypeKind::kDyn},
+                                   {"oldObject", TypeKind::kDyn},
                                    {"request", request_field().type},
                                    {"namespaceObject", namespace_field().type}}};
-  if (scope.params) environment.variables.push_back({"params", Kind::kDyn});
+  if (scope.params) environment.variables.push_back({"params", TypeKind::kDyn});
   if (scope.authorizer) {
     environment.variables.push_back({"authorizer", cel::authorizer_type()});
     environment.variables.push_back({"authorizer.requestResource", cel::resource_check_type()});
@@ -114,17 +114,18 @@ cel::CelEnvironment environment_of(const ExpressionScope& scope) {
   return environment;
 }
 
-std::string texts_of(const std::vector<Kind>& kinds) {
+std::string texts_of(const std::vector<TypeKind>& kinds) {
   std::string texts;
-  for (const Kind kind : kinds) texts += (texts.empty() ? "" : " ") + CelType{kind}.text();
+  for (const TypeKind kind : kinds) texts += (texts.empty() ? "" : " ") + CelType{kind}.text();
   return kinds.size() == 1 ? texts : "one of [" + texts + "]";
 }
 
-Result<cel::CelProgram> compile(std::string_view text, const ExpressionScope& scope, const std::vector<Kind>& wanted) {
+Result<cel::CelProgram> compile(std::string_view text, const ExpressionScope& scope,
+                                const std::vector<TypeKind>& wanted) {
   auto program = cel::CelProgram::compile(text, environment_of(scope));
   if (!program) return Error{ErrorCode::kInvalid, "compilation failed: " + program.error().message};
   const CelType& type = program.value().type();
-  const bool fits = wanted.empty() || std::ranges::any_of(wanted, [&](Kind kind) { return type.is(kind); });
+  const bool fits = wanted.empty() || std::ranges::any_of(wanted, [&](TypeKind kind) { return type.is(kind); });
   if (!fits) {
     return Error{ErrorCode::kInvalid, "must evaluate to " + texts_of(wanted) + " but got " + type.text()};
   }
@@ -183,7 +184,7 @@ std::vector<MatchCondition> match_conditions_of(const Value& list, bool params) 
   for (const Value& item : list.items()) {
     conditions.push_back({item["name"].str(), LazyExpression{item["expression"].str(),
                                                              ExpressionScope{.params = params, .authorizer = true},
-                                                             {Kind::kBool}}});
+                                                             {TypeKind::kBool}}});
   }
   return conditions;
 }

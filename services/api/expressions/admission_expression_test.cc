@@ -7,7 +7,7 @@
 namespace shiplog::api {
 namespace {
 
-using Kind = cel::CelType::Kind;
+using TypeKind = cel::CelType::Kind;
 
 Value json(std::string_view text) { return parse_json(text).value(); }
 
@@ -84,15 +84,16 @@ TEST(AdmissionExpression, IsRefusedInKubernetesWords) {
     const auto program = compile_expression(text, scope, wanted);
     return program ? std::string{} : program.error().message;
   };
-  EXPECT_EQ(error("1 + 1", {}, {Kind::kBool}), "must evaluate to bool but got int");
-  EXPECT_EQ(error("1 + 1", {}, {Kind::kString, Kind::kNull}), "must evaluate to one of [string null] but got int");
-  EXPECT_NE(error("nothing", {}, {Kind::kBool})
+  EXPECT_EQ(error("1 + 1", {}, {TypeKind::kBool}), "must evaluate to bool but got int");
+  EXPECT_EQ(error("1 + 1", {}, {TypeKind::kString, TypeKind::kNull}),
+            "must evaluate to one of [string null] but got int");
+  EXPECT_NE(error("nothing", {}, {TypeKind::kBool})
                 .find("compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing'"),
             std::string::npos);
-  EXPECT_NE(error("params == null", {}, {Kind::kBool}).find("undeclared reference to 'params'"), std::string::npos);
-  EXPECT_EQ(error("params == null", {.params = true}, {Kind::kBool}), "");
-  EXPECT_NE(error("authorizer.path('/a').check('get').allowed()", {.authorizer = false}, {Kind::kBool}), "");
-  EXPECT_NE(error("request.nothing == ''", {}, {Kind::kBool}).find("undefined field 'nothing'"), std::string::npos);
+  EXPECT_NE(error("params == null", {}, {TypeKind::kBool}).find("undeclared reference to 'params'"), std::string::npos);
+  EXPECT_EQ(error("params == null", {.params = true}, {TypeKind::kBool}), "");
+  EXPECT_NE(error("authorizer.path('/a').check('get').allowed()", {.authorizer = false}, {TypeKind::kBool}), "");
+  EXPECT_NE(error("request.nothing == ''", {}, {TypeKind::kBool}).find("undefined field 'nothing'"), std::string::npos);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace shiplog::api {
 namespace {
 
 /// Versions are read in such portions, the newest first: most fields of most objects were set lately.
-constexpr size_t kPortion = 64;
+constexpr size_t kVersionsRead = 64;
 
 bool is_below(const std::string& path, const std::string& field) {
   if (field.empty()) return true;
@@ -79,7 +79,7 @@ Result<Examined> go_back(const HistoryQuery& history, const BlameQuestion& quest
   VersionOperation operation = newest.operation;
   walk.begin(std::move(newest));
   while (operation != VersionOperation::kCreated) {
-    SHIPLOG_TRY(const auto older, history.versions(question.object, true, kPortion, Revision{from.value - 1}));
+    SHIPLOG_TRY(const auto older, history.versions(question.object, true, kVersionsRead, Revision{from.value - 1}));
     if (older.empty()) return Examined::kDeleted;
     for (const VersionRow& version : older) {
       if (left == 0) return Examined::kLimited;

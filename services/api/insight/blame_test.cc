@@ -10,7 +10,7 @@
 namespace shiplog::api {
 namespace {
 
-const ObjectKey kMap = config_map("default", "settings");
+const ObjectKey kBlamedMap = config_map("default", "settings");
 
 class InsightPastTest : public testing::Test {
  protected:
@@ -18,12 +18,12 @@ class InsightPastTest : public testing::Test {
     Entry entry;
     entry.actor = {user, {}, "api", "", ""};
     entry.request = {exists_ ? "update" : "create", ""};
-    Value object = object_value(kMap);
+    Value object = object_value(kBlamedMap);
     object.set("data", parse_json(data).value());
     if (exists_) {
-      entry.events = {ObjectUpdated{kMap, object}};
+      entry.events = {ObjectUpdated{kBlamedMap, object}};
     } else {
-      entry.events = {ObjectCreated{kMap, object}};
+      entry.events = {ObjectCreated{kBlamedMap, object}};
     }
     exists_ = true;
     EXPECT_FALSE(fleet.write(std::move(entry)).refusal);
@@ -31,12 +31,12 @@ class InsightPastTest : public testing::Test {
   }
   Revision remove() {
     exists_ = false;
-    fleet.remove(kMap);
+    fleet.remove(kBlamedMap);
     return fleet.revision();
   }
   /// "data.a=\"1\" alice@3" of each field below data.
   std::string blamed(std::optional<Revision> at = {}) {
-    const Value blame = must(blame_of(must(fleet.reader().view()), {.object = kMap, .at = at, .field = "data"}));
+    const Value blame = must(blame_of(must(fleet.reader().view()), {.object = kBlamedMap, .at = at, .field = "data"}));
     std::string text;
     for (const Value& item : blame["items"].items()) {
       const Value& origin = blame["origins"][static_cast<size_t>(item["origin"].as_int())];
@@ -60,7 +60,7 @@ TEST_F(InsightPastTest, BlameExaminesABoundedNumberOfVersions) {
     last = put("bob", (R"({"a": "1", "b": ")" + b + R"(", "c": ")" + c + "\"}").c_str());
   }
   const auto ask = [&](size_t versions) {
-    return must(blame_of(must(fleet.reader().view()), {.object = kMap, .field = "data", .versions = versions}));
+    return must(blame_of(must(fleet.reader().view()), {.object = kBlamedMap, .field = "data", .versions = versions}));
   };
   const Value some = ask(120);
   EXPECT_TRUE(some["items"][0]["origin"].is_null()) << "what gave a its value is older";
@@ -77,7 +77,7 @@ TEST_F(InsightPastTest, AValueWhoseVersionRetentionHasDeletedIsNobodys) {
   const Revision two = put("bob", R"({"a": "1", "b": "2"})");
   const Revision three = put("carol", R"({"a": "1", "b": "2", "c": "3"})");
   must(fleet.projections().trim_history(two));
-  const Value blame = must(blame_of(must(fleet.reader().view()), {.object = kMap, .field = "data"}));
+  const Value blame = must(blame_of(must(fleet.reader().view()), {.object = kBlamedMap, .field = "data"}));
   ASSERT_EQ(blame["items"].size(), 3U);
   EXPECT_TRUE(blame["items"][0]["origin"].is_null()) << "alice's version is deleted";
   EXPECT_TRUE(blame["items"][1]["origin"].is_null()) << "what b was before bob's version is not known";
@@ -92,7 +92,7 @@ TEST_F(InsightPastTest, WhatAVersionChangedIsUnknownIfTheOneBeforeIsDeleted) {
   const Revision two = put("bob", R"({"a": "2"})");
   put("carol", R"({"a": "3"})");
   must(fleet.projections().trim_history(two));
-  const Value versions = must(history_of(must(fleet.reader().view()), kMap, 0, false, {}));
+  const Value versions = must(history_of(must(fleet.reader().view()), kBlamedMap, 0, false, {}));
   ASSERT_EQ(versions.size(), 2U);
   EXPECT_TRUE(versions[0]["previousDeleted"].as_bool());
   EXPECT_EQ(versions[0]["changes"].size(), 0U);
@@ -135,7 +135,7 @@ TEST_F(InsightPastTest, ManyVersionsAreReadInPortions) {
 TEST_F(InsightPastTest, ThereIsNothingToBlameInWhatDoesNotExist) {
   put("alice", R"({"a": "1"})");
   remove();
-  EXPECT_TRUE(must(blame_of(must(fleet.reader().view()), {.object = kMap})).is_null());
+  EXPECT_TRUE(must(blame_of(must(fleet.reader().view()), {.object = kBlamedMap})).is_null());
 }
 
 TEST_F(InsightPastTest, TheDataOfSecretsIsNotShown) {

@@ -9,9 +9,9 @@
 namespace shiplog::api {
 namespace {
 
-const ObjectKey kTemplate{"deployments.apps", "default", "web"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
-const ObjectKey kWork{type::kWork, "karmada-es-m1", "web"};
+const ObjectKey kChainTemplate{"deployments.apps", "default", "web"};
+const ObjectKey kChainBinding{type::kResourceBinding, "default", "web-deployment"};
+const ObjectKey kChainWork{type::kWork, "karmada-es-m1", "web"};
 
 // The whole chain of a Deployment: requested, bound, placed, rendered, applied, reported and summed up.
 class InsightChainTest : public testing::Test {
@@ -21,23 +21,24 @@ class InsightChainTest : public testing::Test {
     Entry create;
     create.actor = {"alice", {}, "api", "10.0.0.1", "kubectl"};
     create.request = {"create", "/apis/apps/v1/namespaces/default/deployments"};
-    create.events = {ObjectCreated{kTemplate, object_value(kTemplate)}};
+    create.events = {ObjectCreated{kChainTemplate, object_value(kChainTemplate)}};
     fleet.write(create);
-    decide("binder", {BindingPut{kBinding, object_value(kBinding), {Text{"bound by policy p"}, "", {}, {}, {}}}});
+    decide("binder",
+           {BindingPut{kChainBinding, object_value(kChainBinding), {Text{"bound by policy p"}, "", {}, {}, {}}}});
     PlacementDecided placed;
-    placed.binding = kBinding;
+    placed.binding = kChainBinding;
     placed.targets = {{"m1", 2}};
     decide("scheduler", {placed});
-    decide("dispatcher", {WorkRendered{kWork, object_value(kWork), {}}});
-    decide("dispatcher", {WorkApplied{kWork, 1, ""}});
+    decide("dispatcher", {WorkRendered{kChainWork, object_value(kChainWork), {}}});
+    decide("dispatcher", {WorkApplied{kChainWork, 1, ""}});
     report("False");
     report("True");
-    StatusAggregated sum{kBinding,
+    StatusAggregated sum{kChainBinding,
                          Value::array({Value::object({{"clusterName", "m1"}, {"applied", true}})}),
                          true,
                          "FullyAppliedSuccess",
                          "",
-                         kTemplate,
+                         kChainTemplate,
                          Value::object({{"readyReplicas", 2}})};
     decide("collector", {sum});
   }
@@ -55,7 +56,7 @@ class InsightChainTest : public testing::Test {
   void report(const char* ready) {
     Entry entry;
     entry.actor = {"system:shiplog:collector", {}, "collector", "", ""};
-    entry.events = {WorkStatusObserved{kWork, Value::array({Value::object({{"health", ready}})})}};
+    entry.events = {WorkStatusObserved{kChainWork, Value::array({Value::object({{"health", ready}})})}};
     fleet.write(std::move(entry));
   }
 
@@ -71,7 +72,7 @@ std::vector<std::string> kinds_of(const std::vector<AuditRow>& chain) {
 TEST_F(InsightChainTest, LeadsFromTheRequestToTheStatusAcrossObjects) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
-  EXPECT_EQ(kinds_of(must(chain_of(view, kTemplate))),
+  EXPECT_EQ(kinds_of(must(chain_of(view, kChainTemplate))),
             (std::vector<std::string>{"ObjectCreated", "BindingPut", "PlacementDecided", "WorkRendered", "WorkApplied",
                                       "WorkStatusObserved", "StatusAggregated"}));
 }
@@ -80,29 +81,29 @@ TEST_F(InsightChainTest, OfTheStatusOfManyObjectsFollowsItsOwn) {
   const ObjectKey other{type::kWork, "karmada-es-m1", "another"};
   fleet.create({"configmaps", "default", "another"});
   decide("dispatcher", {WorkRendered{other, object_value(other), {}}});
-  Value work = object_value(kWork);
-  work.edit("metadata").edit("annotations").set(annotation::kBindingNamespace, kBinding.ns);
-  work.edit("metadata").edit("annotations").set(annotation::kBindingName, kBinding.name);
+  Value work = object_value(kChainWork);
+  work.edit("metadata").edit("annotations").set(annotation::kBindingNamespace, kChainBinding.ns);
+  work.edit("metadata").edit("annotations").set(annotation::kBindingName, kChainBinding.name);
   Entry request;
   request.actor = {"alice", {}, "api", "", ""};
-  request.events = {BindingPut{kBinding, object_value(kBinding, "moved"), {}}};
+  request.events = {BindingPut{kChainBinding, object_value(kChainBinding, "moved"), {}}};
   ASSERT_FALSE(fleet.write(request).refusal);
-  decide("dispatcher", {WorkRendered{kWork, work, {}}});
+  decide("dispatcher", {WorkRendered{kChainWork, work, {}}});
   Entry gathered;
   gathered.actor = {"system:shiplog:dispatcher", {}, "dispatcher", "", ""};
-  gathered.events = {WorkApplied{other, 1, ""}, WorkApplied{kWork, 2, "taken"}};
+  gathered.events = {WorkApplied{other, 1, ""}, WorkApplied{kChainWork, 2, "taken"}};
   ASSERT_FALSE(fleet.write(gathered).refusal);
-  decide("collector", {StatusAggregated{kBinding, Value::array({Value::object({{"clusterName", "m1"}})}), true,
+  decide("collector", {StatusAggregated{kChainBinding, Value::array({Value::object({{"clusterName", "m1"}})}), true,
                                         "FullyAppliedSuccess", "anew", ObjectKey{}, Value{}}});
   Reader reader = fleet.reader();
   const View view = must(reader.view());
-  for (const ObjectKey& key : {kBinding, kWork}) {
+  for (const ObjectKey& key : {kChainBinding, kChainWork}) {
     const auto chain = must(chain_of(view, key));
     for (const AuditRow& entry : chain) {
       for (const AuditEvent& event : entry.events) EXPECT_NE(event.subject, other);
     }
     std::vector<std::string> expected{"BindingPut", "WorkRendered", "WorkApplied"};
-    if (key == kBinding) expected.emplace_back("StatusAggregated");
+    if (key == kChainBinding) expected.emplace_back("StatusAggregated");
     EXPECT_EQ(kinds_of(chain), expected) << key.type;
   }
 }
@@ -113,32 +114,33 @@ TEST_F(InsightChainTest, ContainsTheRequestForTheObjectThoughAPolicyCausedIt) {
   request.actor = {"alice", {}, "api", "", ""};
   request.events = {ObjectCreated{policy, object_value(policy)}};
   fleet.write(request);
-  decide("binder", {ObjectUpdated{kTemplate, object_value(kTemplate, "claimed")}});
+  decide("binder", {ObjectUpdated{kChainTemplate, object_value(kChainTemplate, "claimed")}});
   Reader reader = fleet.reader();
   const View view = must(reader.view());
-  const auto chain = must(chain_of(view, kTemplate));
+  const auto chain = must(chain_of(view, kChainTemplate));
   ASSERT_EQ(kinds_of(chain), (std::vector<std::string>{"ObjectCreated", "ObjectCreated", "ObjectUpdated"}));
-  EXPECT_EQ(chain[0].events[0].subject, kTemplate);
+  EXPECT_EQ(chain[0].events[0].subject, kChainTemplate);
 }
 
 TEST_F(InsightChainTest, EndsAtTheRequestOfAnEarlierVersion) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
-  const auto rows = must(chain_of(view, kTemplate, fleet.state().revision_of({type::kNamespace, "", "karmada-es-m1"})));
+  const auto rows =
+      must(chain_of(view, kChainTemplate, fleet.state().revision_of({type::kNamespace, "", "karmada-es-m1"})));
   EXPECT_TRUE(rows.empty()) << "it did not exist yet";
   Entry edit;
   edit.actor = {"bob", {}, "api", "", ""};
-  edit.events = {ObjectUpdated{kTemplate, object_value(kTemplate, "new")}};
+  edit.events = {ObjectUpdated{kChainTemplate, object_value(kChainTemplate, "new")}};
   fleet.write(edit);
   Reader later = fleet.reader();
   const View now = must(later.view());
-  EXPECT_EQ(kinds_of(must(chain_of(now, kTemplate))), (std::vector<std::string>{"ObjectUpdated"}));
+  EXPECT_EQ(kinds_of(must(chain_of(now, kChainTemplate))), (std::vector<std::string>{"ObjectUpdated"}));
 }
 
 TEST_F(InsightChainTest, HistoryShowsRequesterCauseAndChanges) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
-  const Value versions = must(history_of(view, kTemplate, 0, false));
+  const Value versions = must(history_of(view, kChainTemplate, 0, false));
   ASSERT_EQ(versions.size(), 2U);
   EXPECT_EQ(versions[0]["operation"].str(), "created");
   EXPECT_EQ(versions[0]["who"]["user"].str(), "alice");
@@ -152,14 +154,14 @@ TEST_F(InsightChainTest, HistoryShowsRequesterCauseAndChanges) {
   EXPECT_EQ(versions[1]["why"]["causes"].size(), 6U);
   EXPECT_EQ(versions[1]["why"]["causes"][0]["event"].str(), "ObjectCreated");
 
-  const Value binding = must(history_of(view, kBinding, 0, false));
+  const Value binding = must(history_of(view, kChainBinding, 0, false));
   EXPECT_EQ(binding[0]["why"]["explanation"]["summary"].str(), "bound by policy p");
 }
 
 TEST_F(InsightChainTest, HistoryComparesTheOldestOfAPageWithTheOneBefore) {
   Reader reader = fleet.reader();
   const View view = must(reader.view());
-  const Value newest = must(history_of(view, kTemplate, 1, true));
+  const Value newest = must(history_of(view, kChainTemplate, 1, true));
   ASSERT_EQ(newest.size(), 1U);
   EXPECT_EQ(newest[0]["changes"].size(), 1U);
 }
@@ -191,12 +193,12 @@ TEST_F(InsightChainTest, WhatACronFederatedHpaScalesFollowsFromIt) {
   for (const char* status : {"due", "done"}) {
     Entry run;
     run.actor = {"system:shiplog:cron-scaler", {}, "cron-scaler", "", ""};
-    run.events = {ObjectUpdated{kTemplate, object_value(kTemplate, status)},
+    run.events = {ObjectUpdated{kChainTemplate, object_value(kChainTemplate, status)},
                   StatusUpdated{hours, object_value(hours, status)}};
     fleet.write(std::move(run));
   }
   Reader reader = fleet.reader();
-  const Value scaled = must(history_of(must(reader.view()), kTemplate, 1, true))[0];
+  const Value scaled = must(history_of(must(reader.view()), kChainTemplate, 1, true))[0];
   ASSERT_EQ(scaled["why"]["causes"].size(), 1U);
   EXPECT_EQ(scaled["why"]["causes"][0]["event"].str(), "ObjectCreated");
   EXPECT_EQ(scaled["why"]["causes"][0]["object"]["name"].str(), "hours") << "and not who created the template";

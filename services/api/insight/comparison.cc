@@ -10,9 +10,9 @@
 namespace shiplog::api {
 namespace {
 
-constexpr size_t kPortion = 1000;
+constexpr size_t kChangesRead = 1000;
 /// Of one object; the newest ones are listed.
-constexpr size_t kMostVersions = 20;
+constexpr size_t kMostListedVersions = 20;
 
 /// One object between the two revisions.
 struct Span {
@@ -27,7 +27,7 @@ Result<std::map<ObjectKey, Span>> spans_of(const View& view, const ComparisonQue
                    .ns = question.ns,
                    .after = question.from,
                    .upto = question.to,
-                   .limit = kPortion,
+                   .limit = kChangesRead,
                    .with_previous = true};
   size_t read = 0;
   while (true) {
@@ -55,11 +55,11 @@ Result<Value> origins_of(const View& view, const Span& span, const std::string& 
   Value origins = Value::array();
   bool by_user = user.empty();
   for (auto revision = span.versions.rbegin(); revision != span.versions.rend(); ++revision) {
-    if (by_user && origins.size() == kMostVersions) break;
+    if (by_user && origins.size() == kMostListedVersions) break;
     SHIPLOG_TRY(const auto version, HistoryQuery{view}.version(*revision));
     if (!version) continue;
     by_user = by_user || version->entry.actor.user == user || version->entry.actor.service == user;
-    if (origins.size() == kMostVersions) continue;
+    if (origins.size() == kMostListedVersions) continue;
     SHIPLOG_TRY(Value origin, origin_of(view, *version));
     origins.push_back(std::move(origin));
   }

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(const char* text) { return parse_json(text).value(); }
+using test::json;
 
 const Value kReady = json(R"({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})");
 

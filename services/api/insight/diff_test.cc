@@ -7,7 +7,7 @@
 namespace shiplog::api {
 namespace {
 
-using Kind = FieldChange::Kind;
+using ChangeKind = FieldChange::Kind;
 
 std::vector<FieldChange> changed(const char* before, const char* after) {
   return diff(parse_json(before).value(), parse_json(after).value());
@@ -16,25 +16,25 @@ std::vector<FieldChange> changed(const char* before, const char* after) {
 TEST(InsightDiff, ReportsAddedRemovedAndChangedFieldsByPath) {
   EXPECT_EQ(changed(R"({"spec": {"replicas": 2, "paused": true}})",
                     R"({"spec": {"replicas": 3, "selector": {"app": "web"}}})"),
-            (std::vector<FieldChange>{{"spec.paused", Kind::kRemoved, "true", ""},
-                                      {"spec.replicas", Kind::kChanged, "2", "3"},
-                                      {"spec.selector", Kind::kAdded, "", R"({"app":"web"})"}}));
+            (std::vector<FieldChange>{{"spec.paused", ChangeKind::kRemoved, "true", ""},
+                                      {"spec.replicas", ChangeKind::kChanged, "2", "3"},
+                                      {"spec.selector", ChangeKind::kAdded, "", R"({"app":"web"})"}}));
 }
 
 TEST(InsightDiff, MatchesListItemsByNameAndNotByPosition) {
   EXPECT_EQ(changed(R"({"containers": [{"name": "a", "image": "x:1"}, {"name": "b", "image": "y:1"}]})",
                     R"({"containers": [{"name": "b", "image": "y:2"}, {"name": "c", "image": "z:1"}]})"),
-            (std::vector<FieldChange>{{"containers[a]", Kind::kRemoved, R"({"image":"x:1","name":"a"})", ""},
-                                      {"containers[b].image", Kind::kChanged, R"("y:1")", R"("y:2")"},
-                                      {"containers[c]", Kind::kAdded, "", R"({"image":"z:1","name":"c"})"}}));
+            (std::vector<FieldChange>{{"containers[a]", ChangeKind::kRemoved, R"({"image":"x:1","name":"a"})", ""},
+                                      {"containers[b].image", ChangeKind::kChanged, R"("y:1")", R"("y:2")"},
+                                      {"containers[c]", ChangeKind::kAdded, "", R"({"image":"z:1","name":"c"})"}}));
   EXPECT_EQ(changed(R"([{"clusterName": "m1", "applied": false}])", R"([{"clusterName": "m1", "applied": true}])"),
-            (std::vector<FieldChange>{{"[m1].applied", Kind::kChanged, "false", "true"}}));
+            (std::vector<FieldChange>{{"[m1].applied", ChangeKind::kChanged, "false", "true"}}));
 }
 
 TEST(InsightDiff, ComparesOtherListsByPosition) {
   EXPECT_EQ(changed(R"({"args": ["a", "b"]})", R"({"args": ["a", "c", "d"]})"),
-            (std::vector<FieldChange>{{"args[1]", Kind::kChanged, R"("b")", R"("c")"},
-                                      {"args[2]", Kind::kAdded, "", R"("d")"}}));
+            (std::vector<FieldChange>{{"args[1]", ChangeKind::kChanged, R"("b")", R"("c")"},
+                                      {"args[2]", ChangeKind::kAdded, "", R"("d")"}}));
 }
 
 TEST(InsightDiff, AnotherOrderOfNamedItemsIsAChange) {
@@ -76,7 +76,7 @@ TEST(InsightDiff, LeavesHaveTheSamePaths) {
 
 TEST(InsightDiff, AnotherTypeOfValueIsOneChange) {
   EXPECT_EQ(changed(R"({"port": 80})", R"({"port": "http"})"),
-            (std::vector<FieldChange>{{"port", Kind::kChanged, "80", R"("http")"}}));
+            (std::vector<FieldChange>{{"port", ChangeKind::kChanged, "80", R"("http")"}}));
   EXPECT_TRUE(changed(R"({"a": [1, {"b": null}]})", R"({"a": [1, {"b": null}]})").empty());
 }
 

@@ -14,7 +14,7 @@ namespace shiplog::api {
 namespace {
 
 /// What one answer reads at most.
-constexpr size_t kMostVersions = 5000;
+constexpr size_t kMostBindingVersions = 5000;
 constexpr size_t kMostEvictions = 1000;
 
 /// Replicas by cluster; a workload without replicas counts as one in each of its clusters.
@@ -76,7 +76,7 @@ void end(Value& failover, const PlacementVersion& version) {
 }
 
 Result<std::vector<PlacementVersion>> versions_of(const View& view, const ObjectKey& binding) {
-  SHIPLOG_TRY(auto rows, HistoryQuery{view}.versions(binding, true, kMostVersions));
+  SHIPLOG_TRY(auto rows, HistoryQuery{view}.versions(binding, true, kMostBindingVersions));
   std::ranges::reverse(rows);
   std::vector<PlacementVersion> versions;
   versions.reserve(rows.size());

@@ -8,10 +8,6 @@
 namespace shiplog::api {
 namespace {
 
-void set_if(Value& object, std::string_view key, const std::string& text) {
-  if (!text.empty()) object.set(key, text);
-}
-
 Value user_of(const Actor& actor) {
   Value user = Value::object({{"username", actor.user.empty() ? "system:shiplog:" + actor.service : actor.user}});
   for (const std::string& group : actor.groups) user.edit("groups").push_back(group);

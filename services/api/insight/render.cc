@@ -9,17 +9,13 @@
 namespace shiplog::api {
 namespace {
 
-void set_if(Value& object, std::string_view key, const std::string& text) {
-  if (!text.empty()) object.set(key, text);
-}
-
 const char* result_of(const AuditRow& entry) {
   if (entry.duplicate) return "duplicate";
   if (entry.refusal) return "refused";
   return entry.denied() ? "denied" : "accepted";
 }
 
-Value to_value(const Refusal& refusal) {
+Value refusal_value(const Refusal& refusal) {
   return Value::object({{"code", name_of(refusal.code)}, {"reason", refusal.reason}});
 }
 
@@ -32,15 +28,19 @@ void set_cause(Value& object, const Cause& cause) {
   object.set("cause", std::move(value));
 }
 
-Value to_value(const AuditEvent& event) {
+Value event_value(const AuditEvent& event) {
   Value value = Value::object({{"kind", event.kind}, {"family", event.family}});
-  if (!event.subject.empty()) value.set("object", shiplog::api::to_value(event.subject));
+  if (!event.subject.empty()) value.set("object", to_value(event.subject));
   set_if(value, "summary", event.summary);
-  if (!event.because.empty()) value.set("because", shiplog::api::to_value(event.because));
+  if (!event.because.empty()) value.set("because", to_value(event.because));
   return value;
 }
 
 }  // namespace
+
+void set_if(Value& object, std::string_view key, const std::string& text) {
+  if (!text.empty()) object.set(key, text);
+}
 
 Hash128 hash_of(const StateMeta& meta) {
   State bare;
@@ -72,10 +72,10 @@ Value as_recorded(const AuditRow& entry) {
   set_cause(value, entry.cause);
   for (const std::string& group : entry.actor.groups) value.edit("groups").push_back(group);
   Value events = Value::array();
-  for (const AuditEvent& event : entry.events) events.push_back(to_value(event));
+  for (const AuditEvent& event : entry.events) events.push_back(event_value(event));
   value.set("events", std::move(events));
-  for (const ObjectKey& key : entry.also_changed) value.edit("alsoChanged").push_back(api::to_value(key));
-  if (entry.refusal) value.set("refusal", to_value(*entry.refusal));
+  for (const ObjectKey& key : entry.also_changed) value.edit("alsoChanged").push_back(to_value(key));
+  if (entry.refusal) value.set("refusal", refusal_value(*entry.refusal));
   return value;
 }
 
@@ -123,7 +123,7 @@ Result<Value> to_value(const DecisionRow& decision) {
                                {"result", decision.refusal ? "refused" : "accepted"},
                                {"explanation", std::move(explanation).value()}});
   set_cause(value, decision.cause);
-  if (decision.refusal) value.set("refusal", to_value(*decision.refusal));
+  if (decision.refusal) value.set("refusal", refusal_value(*decision.refusal));
   return value;
 }
 

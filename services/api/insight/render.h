@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "events/base/result.h"
 #include "events/base/value.h"
 #include "projections/audit/audit_query.h"
@@ -7,6 +10,9 @@
 #include "services/api/insight/diff.h"
 
 namespace shiplog::api {
+
+/// Sets the member, unless the text is empty.
+void set_if(Value& object, std::string_view key, const std::string& text);
 
 /// {type, namespace, name}, without what is empty.
 Value to_value(const ObjectKey& key);

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "tests/support/literals.h"
 #include "tests/support/projected_fleet.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(std::string_view text) { return parse_json(text).value(); }
+using test::json;
 
 /// Who may get what is in the namespace team-a, and nothing else.
 InsightReader tenant() {

@@ -9,8 +9,8 @@
 namespace shiplog::api {
 namespace {
 
-const ObjectKey kMap{"configmaps", "default", "a"};
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+const ObjectKey kRequestedMap{"configmaps", "default", "a"};
+constexpr const char* kRequestedMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kBody = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1"}})";
 
 class PipelineTest : public testing::Test {
@@ -37,7 +37,9 @@ class PipelineTest : public testing::Test {
     released.edit("metadata").erase("finalizers");
     server_.put(ObjectUpdated{definition, std::move(released)});
   }
-  Value stored() { return server_.state().find(kMap) == nullptr ? Value{} : server_.state().find(kMap)->value; }
+  Value stored() {
+    return server_.state().find(kRequestedMap) == nullptr ? Value{} : server_.state().find(kRequestedMap)->value;
+  }
 
   ManualServer server_;
   size_t reads_ = 0;
@@ -47,7 +49,7 @@ class PipelineTest : public testing::Test {
 };
 
 TEST_F(PipelineTest, ACreateIsAnsweredOnceItIsFoldedWithoutBlockingWork) {
-  const auto writer = start(ManualServer::request("POST", kMaps), kBody);
+  const auto writer = start(ManualServer::request("POST", kRequestedMaps), kBody);
   EXPECT_FALSE(writer->response);
   server_.run();
   ASSERT_TRUE(writer->response);
@@ -77,9 +79,9 @@ TEST_F(PipelineTest, ApplyOfTheSameStoresNothingThoughAdmissionFillsIn_SSA_10) {
 }
 
 TEST_F(PipelineTest, EveryVerbOfAnObjectsLife) {
-  const std::string one = std::string{kMaps} + "/a";
-  EXPECT_EQ(answer("POST", kMaps, kBody).status, 201);
-  EXPECT_EQ(answer("POST", kMaps, kBody).status, 409);
+  const std::string one = std::string{kRequestedMaps} + "/a";
+  EXPECT_EQ(answer("POST", kRequestedMaps, kBody).status, 201);
+  EXPECT_EQ(answer("POST", kRequestedMaps, kBody).status, 409);
   EXPECT_EQ(answer("PUT", one, R"({"metadata":{"name":"a"},"data":{"k":"2"}})").status, 200);
   EXPECT_EQ(stored()["data"]["k"].str(), "2");
   EXPECT_EQ(answer("PATCH", one, R"({"data":{"k":"3"}})", "application/merge-patch+json").status, 200);
@@ -95,12 +97,14 @@ TEST_F(PipelineTest, EveryVerbOfAnObjectsLife) {
 }
 
 TEST_F(PipelineTest, AWriteWithoutVersionIsComputedAgainWhenAnotherOneWasFirst) {
-  ASSERT_EQ(answer("POST", kMaps, kBody).status, 201);
+  ASSERT_EQ(answer("POST", kRequestedMaps, kBody).status, 201);
   // Both have read the same object before the first of them is folded.
-  const auto first = start(ManualServer::request("PATCH", std::string{kMaps} + "/a", "application/merge-patch+json"),
-                           R"({"data":{"x":"1"}})");
-  const auto second = start(ManualServer::request("PATCH", std::string{kMaps} + "/a", "application/merge-patch+json"),
-                            R"({"data":{"y":"1"}})");
+  const auto first =
+      start(ManualServer::request("PATCH", std::string{kRequestedMaps} + "/a", "application/merge-patch+json"),
+            R"({"data":{"x":"1"}})");
+  const auto second =
+      start(ManualServer::request("PATCH", std::string{kRequestedMaps} + "/a", "application/merge-patch+json"),
+            R"({"data":{"y":"1"}})");
   server_.run();
   EXPECT_EQ(first->response->status, 200);
   EXPECT_EQ(second->response->status, 200);
@@ -130,31 +134,31 @@ TEST_F(PipelineTest, AGeneratedNameThatIsTakenIsGeneratedAgain) {
   SameNumberFirst random;
   server_.server().options.random = &random;
   const std::string body = R"({"metadata":{"generateName":"web-"},"data":{"k":"1"}})";
-  const HttpResponse first = answer("POST", kMaps, body);
+  const HttpResponse first = answer("POST", kRequestedMaps, body);
   ASSERT_EQ(first.status, 201);
   const std::string taken = parse_json(first.body).value()["metadata"]["name"].str();
   random.same = random.drawn;  // the second request draws the same name first
   const size_t entries = server_.journal.size();
-  const HttpResponse second = answer("POST", kMaps, body);
+  const HttpResponse second = answer("POST", kRequestedMaps, body);
   EXPECT_EQ(second.status, 201) << second.body;
   const std::string name = parse_json(second.body).value()["metadata"]["name"].str();
   EXPECT_TRUE(name.starts_with("web-") && name != taken) << name;
   EXPECT_EQ(server_.journal.size(), entries + 2) << "it was refused once";
-  EXPECT_EQ(answer("POST", kMaps, R"({"metadata":{"name":")" + taken + R"("}})").status, 409)
+  EXPECT_EQ(answer("POST", kRequestedMaps, R"({"metadata":{"name":")" + taken + R"("}})").status, 409)
       << "a name that was given";
 }
 
 TEST_F(PipelineTest, AWriteThatNamesAVersionIsAConflictWhenAnotherOneWasFirst) {
-  ASSERT_EQ(answer("POST", kMaps, kBody).status, 201);
+  ASSERT_EQ(answer("POST", kRequestedMaps, kBody).status, 201);
   const std::string body = R"({"metadata":{"name":"a","resourceVersion":")" +
                            stored()["metadata"]["resourceVersion"].str() + R"("},"data":{"k":"5"}})";
-  const auto first = start(ManualServer::request("PUT", std::string{kMaps} + "/a"), body);
-  const auto second =
-      start(ManualServer::request("PUT", std::string{kMaps} + "/a"), R"({"metadata":{"name":"a"},"data":{"k":"6"}})");
+  const auto first = start(ManualServer::request("PUT", std::string{kRequestedMaps} + "/a"), body);
+  const auto second = start(ManualServer::request("PUT", std::string{kRequestedMaps} + "/a"),
+                            R"({"metadata":{"name":"a"},"data":{"k":"6"}})");
   server_.run();
   EXPECT_EQ(first->response->status, 200);
   EXPECT_EQ(second->response->status, 200);
-  EXPECT_EQ(answer("PUT", std::string{kMaps} + "/a", body).status, 409);
+  EXPECT_EQ(answer("PUT", std::string{kRequestedMaps} + "/a", body).status, 409);
 }
 
 TEST_F(PipelineTest, OfTwoClustersOfOneMemberTheFirstIsRegistered_1_3_2) {
@@ -191,12 +195,12 @@ TEST_F(PipelineTest, OfTwoClustersOfOneMemberTheFirstIsRegistered_1_3_2) {
 
 TEST_F(PipelineTest, ACollectionIsDeletedAtOnce) {
   for (const char* name : {"a", "b", "c"}) {
-    ASSERT_EQ(answer("POST", kMaps, std::string{R"({"metadata":{"name":")"} + name + R"("}})").status, 201);
+    ASSERT_EQ(answer("POST", kRequestedMaps, std::string{R"({"metadata":{"name":")"} + name + R"("}})").status, 201);
   }
-  const HttpResponse deleted = answer("DELETE", std::string{kMaps} + "?fieldSelector=metadata.name!=b");
+  const HttpResponse deleted = answer("DELETE", std::string{kRequestedMaps} + "?fieldSelector=metadata.name!=b");
   EXPECT_EQ(deleted.status, 200);
   EXPECT_EQ(parse_json(deleted.body).value()["items"].size(), 2U);
-  EXPECT_EQ(server_.state().find(kMap), nullptr);
+  EXPECT_EQ(server_.state().find(kRequestedMap), nullptr);
   EXPECT_NE(server_.state().find({"configmaps", "default", "b"}), nullptr);
 }
 
@@ -360,26 +364,26 @@ TEST_F(PipelineTest, AStoredDefinitionWhoseDefaultsMultiplyIsServedAndItsObjects
 }
 
 TEST_F(PipelineTest, RequestsEndAtTheStageThatRejectsThem) {
-  HttpRequest stranger = ManualServer::request("POST", kMaps);
+  HttpRequest stranger = ManualServer::request("POST", kRequestedMaps);
   stranger.peer = {};
   EXPECT_EQ(answer(stranger, kBody).status, 401);
-  HttpRequest jane = ManualServer::request("POST", kMaps);
+  HttpRequest jane = ManualServer::request("POST", kRequestedMaps);
   jane.peer.common_name = "jane";
   jane.peer.organizations.clear();
   EXPECT_EQ(answer(jane, kBody).status, 403);
   EXPECT_TRUE(std::holds_alternative<RequestDenied>(server_.journal.back().events[0]));
-  EXPECT_EQ(answer("POST", std::string{kMaps} + "?timeout=soon", kBody).status, 400);
+  EXPECT_EQ(answer("POST", std::string{kRequestedMaps} + "?timeout=soon", kBody).status, 400);
   EXPECT_EQ(answer("GET", "/nothing").status, 404);
   EXPECT_EQ(answer("GET", "/apis/example.com/v1/things").status, 404);
-  EXPECT_EQ(answer("PUT", kMaps, kBody).status, 405);
-  EXPECT_EQ(answer("POST", kMaps, "{").status, 400);
-  EXPECT_EQ(answer("POST", kMaps, R"({"metadata":{"name":"Not A Name"}})").status, 422);
+  EXPECT_EQ(answer("PUT", kRequestedMaps, kBody).status, 405);
+  EXPECT_EQ(answer("POST", kRequestedMaps, "{").status, 400);
+  EXPECT_EQ(answer("POST", kRequestedMaps, R"({"metadata":{"name":"Not A Name"}})").status, 422);
   EXPECT_TRUE(stored().is_null());
 }
 
 TEST_F(PipelineTest, ReadsAreHandedOverOnceTheyAreAllowed) {
-  start(ManualServer::request("GET", kMaps));
-  start(ManualServer::request("GET", std::string{kMaps} + "?watch=1"));
+  start(ManualServer::request("GET", kRequestedMaps));
+  start(ManualServer::request("GET", std::string{kRequestedMaps} + "?watch=1"));
   server_.run();
   EXPECT_EQ(reads_, 2U);
 }

@@ -10,7 +10,7 @@
 namespace shiplog::api {
 namespace {
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kPolicedMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kMerge = "application/merge-patch+json";
 
 Value yaml(const std::string& text) { return parse_yaml(text).value(); }
@@ -91,12 +91,13 @@ void expect_contains(const std::string& text, const std::string& part) {
 
 TEST_F(PoliciesTest, EveryWayToWriteAnObjectIsJudged) {
   bind("p", rules("configmaps") + "validations: [{expression: \"object == null || object.data.k == '1'\"}]");
-  const std::string one = std::string{kMaps} + "/a";
-  expect_contains(message("POST", kMaps, config_map("a", "data: {k: '2'}")), "422 configmaps \"a\" is forbidden");
-  EXPECT_EQ(status("POST", std::string{kMaps} + "?dryRun=All", config_map("a", "data: {k: '2'}")), 422);
+  const std::string one = std::string{kPolicedMaps} + "/a";
+  expect_contains(message("POST", kPolicedMaps, config_map("a", "data: {k: '2'}")),
+                  "422 configmaps \"a\" is forbidden");
+  EXPECT_EQ(status("POST", std::string{kPolicedMaps} + "?dryRun=All", config_map("a", "data: {k: '2'}")), 422);
   EXPECT_EQ(status("PATCH", one + "?fieldManager=m", config_map("a", "data: {k: '2'}"), "application/apply-patch+yaml"),
             422);
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
   EXPECT_EQ(status("PUT", one, config_map("a", "data: {k: '2'}")), 422);
   EXPECT_EQ(status("PATCH", one, R"({"data":{"k":"2"}})", kMerge), 422);
   EXPECT_EQ(status("PUT", one, config_map("a", "data: {k: '1', l: '2'}")), 200);
@@ -112,15 +113,15 @@ TEST_F(PoliciesTest, PoliciesAreEvaluatedWhereTheyDelayNoOtherRequests) {
   bind("p", rules("configmaps") + "validations: [{expression: \"object.data.k == '1'\"}]");
   EXPECT_EQ(status("POST", "/api/v1/namespaces", json_of("{metadata: {name: shop}}")), 201);
   EXPECT_EQ(evaluations, 0U);
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
-  EXPECT_EQ(status("POST", kMaps, config_map("b", "data: {k: '2'}")), 422);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("b", "data: {k: '2'}")), 422);
   EXPECT_EQ(evaluations, 2U);
 }
 
 TEST_F(PoliciesTest, AGeneratedNameIsInTheDenial) {
   bind("p", rules("configmaps") + "validations: [{expression: 'false'}]");
   const std::string refused =
-      message("POST", kMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"some-"}})");
+      message("POST", kPolicedMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"some-"}})");
   expect_contains(refused, "422 configmaps \"some-");
 }
 
@@ -129,8 +130,8 @@ TEST_F(PoliciesTest, ADeletionIsJudgedByTheObjectThatGoes) {
   put_map("a", "data: {k: '1'}");
   put_map("b", "data: {k: '2'}");
   bind("p", rules("configmaps", "DELETE") + validation);
-  EXPECT_EQ(status("DELETE", std::string{kMaps} + "/a"), 200);
-  expect_contains(message("DELETE", std::string{kMaps} + "/b"), "denied request: keep it");
+  EXPECT_EQ(status("DELETE", std::string{kPolicedMaps} + "/a"), 200);
+  expect_contains(message("DELETE", std::string{kPolicedMaps} + "/b"), "denied request: keep it");
   EXPECT_TRUE(exists({"configmaps", "default", "b"}));
 }
 
@@ -138,7 +139,7 @@ TEST_F(PoliciesTest, AWarningAboutADeletionIsSent) {
   put_map("a", "data: {k: '2'}");
   bind("p", rules("configmaps", "DELETE") + "validations: [{expression: 'false', message: look out}]",
        "validationActions: [Warn]");
-  const HttpResponse deleted = answer("DELETE", std::string{kMaps} + "/a");
+  const HttpResponse deleted = answer("DELETE", std::string{kPolicedMaps} + "/a");
   EXPECT_EQ(deleted.status, 200);
   expect_contains(std::string{deleted.headers.get("Warning")}, "with binding 'p': look out");
 }
@@ -148,7 +149,7 @@ TEST_F(PoliciesTest, EachObjectOfACollectionIsJudged) {
   put_map("b", "data: {k: '2'}");
   put_map("c", "data: {k: '1'}");
   bind("p", rules("configmaps", "DELETE") + "validations: [{expression: \"oldObject.data.k == '1'\"}]");
-  EXPECT_EQ(status("DELETE", kMaps), 422);
+  EXPECT_EQ(status("DELETE", kPolicedMaps), 422);
   EXPECT_FALSE(exists({"configmaps", "default", "a"}));
   EXPECT_TRUE(exists({"configmaps", "default", "b"}));
   EXPECT_FALSE(exists({"configmaps", "default", "c"}));
@@ -228,7 +229,7 @@ TEST_F(PoliciesTest, ANamespaceSelectorSelectsTheNamespaceOfTheObject) {
        "apiGroups: [''], apiVersions: ['*'], resources: [configmaps, namespaces, nodes]}]}, validations: "
        "[{expression: \"has(namespaceObject.metadata.labels.none)\"}]");
   EXPECT_EQ(status("POST", "/api/v1/namespaces/shop/configmaps", config_map("a")), 422);
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
   EXPECT_EQ(status("POST", "/api/v1/nodes", json_of("{metadata: {name: one}}")), 422) << "of no namespace";
 }
 
@@ -285,21 +286,21 @@ TEST_F(PoliciesTest, ExcludedRequestsAndFalseConditionsAreNotJudged) {
        "[configmaps]}], excludeResourceRules: [{operations: ['*'], apiGroups: [''], apiVersions: ['*'], resources: "
        "[configmaps], resourceNames: [excluded]}]}, matchConditions: [{name: c, expression: \"object.metadata.name "
        "!= 'uncalled'\"}], validations: [{expression: 'false'}]");
-  EXPECT_EQ(status("POST", kMaps, config_map("excluded")), 201);
-  EXPECT_EQ(status("POST", kMaps, config_map("uncalled")), 201);
-  EXPECT_EQ(status("POST", kMaps, config_map("other")), 422);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("excluded")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("uncalled")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("other")), 422);
 }
 
 TEST_F(PoliciesTest, FailurePolicyIgnoreAdmitsWhatCannotBeEvaluated) {
   bind("p", "failurePolicy: Ignore, " + rules("configmaps") +
                 "validations: [{expression: 'object.none'}, {expression: \"object.metadata.name != 'bad'\"}]");
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
-  EXPECT_EQ(status("POST", kMaps, config_map("bad")), 422);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("bad")), 422);
 }
 
 TEST_F(PoliciesTest, PoliciesThemselvesAreNotJudged) {
   bind("p", rules("'*'", "'*'", "'*'") + "validations: [{expression: 'false'}]");
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 422);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 422);
   EXPECT_EQ(status("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p"), 200);
 }
 
@@ -442,13 +443,13 @@ TEST_F(PoliciesTest, AParameterIsNotReadInAnotherVersionThanItsOwn) {
   };
   with("p", "v2", "name: a");
   with("q", "v2", "selector: {}");
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
   with("r", "v1", "selector: {}");
   const std::string failed = "failed to configure binding: failed to convert object version: shirts.example.com \"a\"";
-  expect_contains(message("POST", kMaps, config_map("b")), failed);
+  expect_contains(message("POST", kPolicedMaps, config_map("b")), failed);
   ASSERT_EQ(status("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/r"), 200);
   with("s", "v1", "name: a");
-  expect_contains(message("POST", kMaps, config_map("b")), failed);
+  expect_contains(message("POST", kPolicedMaps, config_map("b")), failed);
 }
 
 TEST_F(PoliciesTest, AParamKindThatIsNoLongerDefinedIsAnError) {
@@ -458,9 +459,10 @@ TEST_F(PoliciesTest, AParamKindThatIsNoLongerDefinedIsAnError) {
            "validations: [{expression: "
            "'true'}]",
        "validationActions: [Deny], paramRef: {name: a, parameterNotFoundAction: Allow}");
-  EXPECT_EQ(status("POST", kMaps, config_map("a")), 201);
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
   server_.put(ObjectRemoved{{type::kCustomResourceDefinition, "", "shirts.example.com"}});
-  expect_contains(message("POST", kMaps, config_map("b")), "paramKind kind `example.com/v2, Kind=Shirt` not known");
+  expect_contains(message("POST", kPolicedMaps, config_map("b")),
+                  "paramKind kind `example.com/v2, Kind=Shirt` not known");
 }
 
 // Secrets.
@@ -473,7 +475,7 @@ TEST_F(PoliciesTest, ADenialThatMayQuoteASecretIsNotRecorded) {
        "paramKind: {apiVersion: v1, kind: Secret}, " + rules("configmaps") +
            "validations: [{expression: 'false', messageExpression: \"'expected ' + string(params.data.token)\"}]",
        "validationActions: [Deny], paramRef: {name: token, parameterNotFoundAction: Deny}");
-  expect_contains(message("POST", kMaps, config_map("a")), "denied request: expected c2VjcmV0");
+  expect_contains(message("POST", kPolicedMaps, config_map("a")), "denied request: expected c2VjcmV0");
   const auto* denied = std::get_if<RequestDenied>(&server_.journal.back().events[0]);
   ASSERT_NE(denied, nullptr);
   EXPECT_EQ(denied->message, "not recorded, as it may quote data of a Secret");

@@ -51,7 +51,7 @@ class RequestMeterTest : public testing::Test {
   Pipeline pipeline_{server_.shared(), handlers_, server_.executor()};
 };
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kMeteredMaps = "/api/v1/namespaces/default/configmaps";
 
 TEST_F(RequestMeterTest, ARequestIsCountedWithKubernetesLabels) {
   const std::string posted =
@@ -63,8 +63,8 @@ TEST_F(RequestMeterTest, ARequestIsCountedWithKubernetesLabels) {
   const double posts = sum_of(posted);
   const double lists = sum_of(listed);
   const double authenticated = sum_of(R"(authentication_attempts{result="success"})");
-  send("POST", kMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})");
-  send("GET", kMaps);
+  send("POST", kMeteredMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})");
+  send("GET", kMeteredMaps);
   EXPECT_EQ(sum_of(posted), posts + 1);
   EXPECT_EQ(sum_of(listed), lists + 1);
   EXPECT_EQ(sum_of(R"(authentication_attempts{result="success"})"), authenticated + 2);
@@ -75,11 +75,11 @@ TEST_F(RequestMeterTest, ARequestIsCountedWithKubernetesLabels) {
 TEST_F(RequestMeterTest, ARequestIsInFlightUntilItsResponse) {
   const std::string inflight = R"(apiserver_current_inflight_requests{request_kind="mutating"})";
   const double before = sum_of(inflight);
-  RequestMeter meter{ManualServer::request("POST", kMaps, "application/json")};
+  RequestMeter meter{ManualServer::request("POST", kMeteredMaps, "application/json")};
   EXPECT_EQ(sum_of(inflight), before + 1);
   meter.responded(201, 100);
   EXPECT_EQ(sum_of(inflight), before);
-  send("POST", kMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}})");
+  send("POST", kMeteredMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}})");
   EXPECT_EQ(sum_of(inflight), before);
 }
 
@@ -88,7 +88,7 @@ TEST_F(RequestMeterTest, AStreamIsALongRunningRequestUntilItEnds) {
   const std::string inflight = R"(apiserver_current_inflight_requests{request_kind="readOnly"})";
   const double total = sum_of("apiserver_request_total");
   {
-    RequestMeter meter{ManualServer::request("GET", kMaps, "")};
+    RequestMeter meter{ManualServer::request("GET", kMeteredMaps, "")};
     EXPECT_EQ(sum_of(inflight), 1);
     meter.streaming(200);
     EXPECT_EQ(sum_of(inflight), 0);
@@ -101,7 +101,7 @@ TEST_F(RequestMeterTest, AStreamIsALongRunningRequestUntilItEnds) {
 TEST_F(RequestMeterTest, ARequestThatIsDroppedCountsAs500) {
   const std::string dropped = R"(apiserver_request_total{verb="PUT",dry_run="",group="",version="",resource="",)"
                               R"(subresource="",scope="",component="apiserver",code="500"})";
-  { const RequestMeter meter{ManualServer::request("PUT", kMaps, "")}; }
+  { const RequestMeter meter{ManualServer::request("PUT", kMeteredMaps, "")}; }
   EXPECT_EQ(sum_of(dropped), 1);
 }
 
@@ -110,8 +110,8 @@ TEST_F(RequestMeterTest, WhatAHostileClientInventsMakesNoSeries) {
     send("GET", "/apis/group" + number + ".example.com/v1/sofas");
     send("GET", "/api/version" + number + "/configmaps");
     send("GET", "/nothing" + number);
-    send("BREW" + number, kMaps);
-    send("GET", kMaps + std::string{"/a/subresource"} + number);
+    send("BREW" + number, kMeteredMaps);
+    send("GET", kMeteredMaps + std::string{"/a/subresource"} + number);
   };
   send_all("first");
   const size_t before = series_of("apiserver_request_total");

@@ -6,12 +6,13 @@
 #include "events/base/json.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/responses.h"
+#include "tests/support/literals.h"
 #include "tests/support/manual_server.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(const std::string& text) { return parse_json(text).value(); }
+using test::json;
 
 const ObjectKey kMap{"configmaps", "default", "a"};
 constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";

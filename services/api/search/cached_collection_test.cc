@@ -11,7 +11,7 @@ namespace {
 
 using test::json;
 
-const CachedScope kPods{"m1", "", "v1", "pods", "Pod", "", true};
+const CachedScope kPodScope{"m1", "", "v1", "pods", "Pod", "", true};
 
 class CachedCollectionTest : public ::testing::Test {
  protected:
@@ -19,8 +19,8 @@ class CachedCollectionTest : public ::testing::Test {
     return CachedObject::make(scope, json(text), compressor_, budget_);
   }
   CachedObject::Ptr pod(const std::string& name, const std::string& version) {
-    return make(kPods, R"({"metadata":{"namespace":"default","name":")" + name + R"(","resourceVersion":")" + version +
-                           R"("}})")
+    return make(kPodScope, R"({"metadata":{"namespace":"default","name":")" + name + R"(","resourceVersion":")" +
+                               version + R"("}})")
         .value();
   }
   CachedObjects pods(std::initializer_list<std::pair<const char*, const char*>> all) {
@@ -49,11 +49,11 @@ class CachedCollectionTest : public ::testing::Test {
   using Words = std::vector<std::string>;
   Compressor compressor_;
   std::shared_ptr<CacheBudget> budget_ = std::make_shared<CacheBudget>(size_t{1} << 20U);
-  CachedCollection collection_{kPods};
+  CachedCollection collection_{kPodScope};
 };
 
 TEST_F(CachedCollectionTest, AnObjectHasTheAnnotationAndItsKindAndNoManagedFields_6_1_5) {
-  const auto object = make(kPods, R"({"metadata":{"namespace":"default","name":"web","resourceVersion":"7",
+  const auto object = make(kPodScope, R"({"metadata":{"namespace":"default","name":"web","resourceVersion":"7",
       "managedFields":[{"manager":"kubectl"}]},"spec":{"new":{"field":1}}})");
   ASSERT_TRUE(object);
   EXPECT_EQ(
@@ -64,7 +64,7 @@ TEST_F(CachedCollectionTest, AnObjectHasTheAnnotationAndItsKindAndNoManagedField
 }
 
 TEST_F(CachedCollectionTest, RefusesObjectsThatTheMemberWasNotAskedFor) {
-  CachedScope of_a = kPods;
+  CachedScope of_a = kPodScope;
   of_a.ns = "a";
   const std::string long_name(254, 'x');
   for (const std::string& metadata :
@@ -87,8 +87,8 @@ TEST_F(CachedCollectionTest, TheBudgetIsTakenAndGivenBack) {
   std::vector<CachedObject::Ptr> held;
   Error full;
   for (int i = 0; i < 10; ++i) {
-    auto made = make(kPods, R"({"metadata":{"namespace":"default","name":"web-)" + std::to_string(i) +
-                                R"(","resourceVersion":"1"}})");
+    auto made = make(kPodScope, R"({"metadata":{"namespace":"default","name":"web-)" + std::to_string(i) +
+                                    R"(","resourceVersion":"1"}})");
     if (made) {
       held.push_back(std::move(made).value());
     } else {
@@ -176,8 +176,8 @@ TEST_F(CachedCollectionTest, AServerThatCountsAnewEndsWatches) {
 
 TEST_F(CachedCollectionTest, TextThatIsSmallOnlyBecauseItIsCompressedIsCounted) {
   const std::string text(400'000, 'x');
-  const auto object =
-      make(kPods, R"({"metadata":{"namespace":"default","name":"web","resourceVersion":"7"},"a":")" + text + R"("})");
+  const auto object = make(
+      kPodScope, R"({"metadata":{"namespace":"default","name":"web","resourceVersion":"7"},"a":")" + text + R"("})");
   ASSERT_TRUE(object);
   EXPECT_GE(budget_->used(), text.size() / CachedObject::kMostCompression);
 }
@@ -215,8 +215,8 @@ TEST_F(CachedCollectionTest, WatchesEndWhenItIsDropped) {
 TEST_F(CachedCollectionTest, ObjectsAreInTheOrderOfNamespaceAndName) {
   CachedObjects objects;
   for (const char* at : {"b/x", "a/y", "a/x", "c/z"}) {
-    objects.insert(make(kPods, R"({"metadata":{"namespace":")" + std::string{at, 1} + R"(","name":")" +
-                                   std::string{at + 2} + R"(","resourceVersion":"1"}})")
+    objects.insert(make(kPodScope, R"({"metadata":{"namespace":")" + std::string{at, 1} + R"(","name":")" +
+                                       std::string{at + 2} + R"(","resourceVersion":"1"}})")
                        .value());
   }
   collection_.replace(std::move(objects), "1");

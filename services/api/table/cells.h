@@ -17,6 +17,10 @@ struct Column {
   const char* format = "";
 };
 
+// Columns of most kinds.
+inline constexpr Column kName{"Name", "string", 0, "name"};
+inline constexpr Column kAge{"Age"};
+
 /// One row in the making.
 struct TableRow {
   Value cells = Value::array();

@@ -200,9 +200,6 @@ void print_cluster(const Value& cluster, UtcMillis now, TableRow& row) {  // KIN
        or_none(spec["provider"].as_string()), spec["apiEndpoint"].str(), or_none(spec["proxyURL"].as_string())});
 }
 
-constexpr Column kName{"Name", "string", 0, "name"};
-constexpr Column kAge{"Age"};
-
 const std::vector<Column>& binding_columns() {
   static const std::vector<Column> kColumns = {
       kName, {"Role"}, kAge, {"Users", "string", 1}, {"Groups", "string", 1}, {"ServiceAccounts", "string", 1}};

@@ -78,9 +78,6 @@ void print_network_policy(const Value& object, UtcMillis now, TableRow& row) {
       Value::array({object["metadata"]["name"], selector_text(object["spec"]["podSelector"]), age_of(object, now)});
 }
 
-constexpr Column kName{"Name", "string", 0, "name"};
-constexpr Column kAge{"Age"};
-
 }  // namespace
 
 const std::vector<Printer>& network_printers() {

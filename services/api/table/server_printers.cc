@@ -102,9 +102,6 @@ void print_priority_level(const Value& object, UtcMillis now, TableRow& row) {
                             number(queuing["handSize"]), number(queuing["queueLengthLimit"]), age_of(object, now)});
 }
 
-constexpr Column kName{"Name", "string", 0, "name"};
-constexpr Column kAge{"Age"};
-
 }  // namespace
 
 const std::vector<Printer>& server_printers() {

@@ -164,8 +164,6 @@ void print_disruption_budget(const Value& object, UtcMillis now, TableRow& row) 
                             object["status"]["disruptionsAllowed"].as_int(), age_of(object, now)});
 }
 
-constexpr Column kName{"Name", "string", 0, "name"};
-constexpr Column kAge{"Age"};
 constexpr Column kContainers{"Containers", "string", 1};
 constexpr Column kImages{"Images", "string", 1};
 constexpr Column kSelector{"Selector", "string", 1};

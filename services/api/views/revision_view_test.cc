@@ -3,15 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(std::string_view text) {
-  auto value = parse_json(text);
-  if (!value) ADD_FAILURE() << value.error().message;
-  return value ? std::move(value).value() : Value{};
-}
+using test::json;
 
 Value deployment(const std::string& status, int replicas = 4) {
   return json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","uid":"u",

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <compare>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -79,6 +81,9 @@ template <class Held>
 CelValue extension_of(const std::string& static_type_name, Held value, size_t text_size = 0) {
   return CelValue::extension(std::make_shared<const CelHolder<Held>>(static_type_name, std::move(value), text_size));
 }
+
+/// What compareTo() returns.
+inline int64_t sign_of(std::strong_ordering order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
 
 /// A list of strings.
 inline CelValue string_list(const std::vector<std::string>& texts) {

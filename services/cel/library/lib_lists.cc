@@ -20,7 +20,7 @@ const std::array kComparable = {CelKind::kInt,      CelKind::kUint,      CelKind
 const std::array kSummable = {CelKind::kInt, CelKind::kUint, CelKind::kDouble, CelKind::kDuration};
 
 /// What cel-go charges for reading the items once; of texts, also for their length.
-uint64_t comparison_cost(CelArguments a, const CelValue&) {
+uint64_t list_comparison_cost(CelArguments a, const CelValue&) {
   if (!a[0].is(Kind::kList)) return traversal_cost(cost_size(a[0]));
   const CelList& list = a[0].as_list();
   uint64_t cost = 0;
@@ -89,7 +89,7 @@ CelValue sum(const CelList& list, CelValue zero) {
   return total;
 }
 
-CelValue index_of(CelArguments a, CelMeter& meter) {
+CelValue index_of_item(CelArguments a, CelMeter& meter) {
   const CelList& list = a[0].as_list();
   for (size_t i = 0; i < list.size() && !meter.exceeded(); ++i) {
     if (equal(list.at(i), a[1], meter)) return CelValue::integer(static_cast<int64_t>(i));
@@ -97,7 +97,7 @@ CelValue index_of(CelArguments a, CelMeter& meter) {
   return CelValue::integer(-1);
 }
 
-CelValue last_index_of(CelArguments a, CelMeter& meter) {
+CelValue last_index_of_item(CelArguments a, CelMeter& meter) {
   const CelList& list = a[0].as_list();
   for (size_t i = list.size(); i-- > 0 && !meter.exceeded();) {
     if (equal(list.at(i), a[1], meter)) return CelValue::integer(static_cast<int64_t>(i));
@@ -109,13 +109,13 @@ void add_kubernetes_lists(CelFunctions& functions) {
   for (const CelKind kind : kComparable) {
     const CelType item = kind;
     const CelType list = CelType::list(item);
-    add_member(functions, "isSorted", {list}, CelKind::kBool, is_sorted, comparison_cost);
+    add_member(functions, "isSorted", {list}, CelKind::kBool, is_sorted, list_comparison_cost);
     add_member(
         functions, "min", {list}, item, [](CelArguments a, CelMeter&) { return extreme("min", -1, a[0].as_list()); },
-        comparison_cost);
+        list_comparison_cost);
     add_member(
         functions, "max", {list}, item, [](CelArguments a, CelMeter&) { return extreme("max", 1, a[0].as_list()); },
-        comparison_cost);
+        list_comparison_cost);
   }
   for (const CelKind kind : kSummable) {
     const CelValue zero = kind == CelKind::kUint       ? CelValue::unsigned_integer(0)
@@ -124,20 +124,21 @@ void add_kubernetes_lists(CelFunctions& functions) {
                                                        : CelValue::integer(0);
     add_member(
         functions, "sum", {CelType::list(kind)}, kind,
-        [zero](CelArguments a, CelMeter&) { return sum(a[0].as_list(), zero); }, comparison_cost);
+        [zero](CelArguments a, CelMeter&) { return sum(a[0].as_list(), zero); }, list_comparison_cost);
   }
   const CelType item = CelType::parameter("A");
-  add_member(functions, "indexOf", {CelType::list(item), item}, CelKind::kInt, index_of, comparison_cost);
-  add_member(functions, "lastIndexOf", {CelType::list(item), item}, CelKind::kInt, last_index_of, comparison_cost);
+  add_member(functions, "indexOf", {CelType::list(item), item}, CelKind::kInt, index_of_item, list_comparison_cost);
+  add_member(functions, "lastIndexOf", {CelType::list(item), item}, CelKind::kInt, last_index_of_item,
+             list_comparison_cost);
 }
 
-constexpr uint64_t kListCost = 11;  // of a call that makes a list
+constexpr uint64_t kMadeListCost = 11;  // of a call that makes a list
 
-uint64_t list_cost(CelArguments, const CelValue& result) { return kListCost + cost_size(result); }
+uint64_t list_cost(CelArguments, const CelValue& result) { return kMadeListCost + cost_size(result); }
 
 /// Charged before what compares items with each other; false: it is too much.
 bool affordable_comparisons(const CelList& list, CelMeter& meter) {
-  return affordable(meter, kListCost + 2 * static_cast<uint64_t>(list.size()) * list.size());
+  return affordable(meter, kMadeListCost + 2 * static_cast<uint64_t>(list.size()) * list.size());
 }
 
 CelValue slice(CelArguments a, CelMeter&) {
@@ -181,7 +182,7 @@ CelValue flatten(CelArguments a, CelMeter& meter) {
 
 CelValue range(CelArguments a, CelMeter& meter) {
   const auto size = static_cast<uint64_t>(std::max<int64_t>(a[0].as_int(), 0));
-  if (!affordable(meter, kListCost + size)) return unaffordable();
+  if (!affordable(meter, kMadeListCost + size)) return unaffordable();
   std::vector<CelValue> items;
   for (uint64_t i = 0; i < size; ++i) items.push_back(CelValue::integer(static_cast<int64_t>(i)));
   return CelValue::list(std::move(items));

@@ -22,7 +22,7 @@ std::string completed(std::string_view text) {
   return open ? std::string{text.substr(0, text.size() - 2)} + "a" : std::string{text};
 }
 
-bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_uuid_digit(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
 Problem uri_problem(std::string_view text) {
   const auto url = parse_go_url(text);
@@ -35,7 +35,7 @@ Problem uuid_problem(std::string_view text) {
   bool fits = true;
   for (const char c : text) {
     const bool hyphen = c == '-' && (digits == 8 || digits == 12 || digits == 16 || digits == 20);
-    fits = fits && (hyphen || is_hex(c));
+    fits = fits && (hyphen || is_uuid_digit(c));
     if (!hyphen) ++digits;
   }
   const auto hyphens = static_cast<size_t>(std::ranges::count(text, '-'));

@@ -43,7 +43,7 @@ bool is_zero(const CelValue& value) {
   return false;
 }
 
-CelValue unwrapped(CelArguments a, CelMeter&) {
+CelValue unwrapped_items(CelArguments a, CelMeter&) {
   const CelList& list = a[0].as_list();
   std::vector<CelValue> items;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -73,9 +73,10 @@ void add_optional_functions(CelFunctions& functions) {
              [](CelArguments a, CelMeter&) { return a[0].as_optional() == nullptr ? a[1] : a[0]; });
   add_member(functions, "orValue", {optional, value}, value,
              [](CelArguments a, CelMeter&) { return a[0].as_optional() == nullptr ? a[1] : *a[0].as_optional(); });
-  add_function(functions, "optional.unwrap", {CelType::list(optional)}, CelType::list(value), unwrapped,
+  add_function(functions, "optional.unwrap", {CelType::list(optional)}, CelType::list(value), unwrapped_items,
                cost_of_items(0));
-  add_member(functions, "unwrapOpt", {CelType::list(optional)}, CelType::list(value), unwrapped, cost_of_items(0));
+  add_member(functions, "unwrapOpt", {CelType::list(optional)}, CelType::list(value), unwrapped_items,
+             cost_of_items(0));
 }
 
 }  // namespace shiplog::cel

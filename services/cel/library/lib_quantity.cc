@@ -35,7 +35,7 @@ const char* problem_of(std::string_view text) {
   return at == number || !known ? kNoNumber : kNoSuffix;
 }
 
-CelValue made(std::string_view text) {
+CelValue quantity_from(std::string_view text) {
   const auto nanos = parse_nano_quantity(text);
   if (!nanos) return CelValue::error(problem_of(text));
   return extension_of(kQuantity, NanoQuantity{nanos.value()});
@@ -62,12 +62,10 @@ CelValue moved(CelArguments a, bool up) {
   return overflow ? CelValue::error("quantity overflow") : extension_of(kQuantity, NanoQuantity{result});
 }
 
-int64_t sign_of(std::strong_ordering order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
-
 void add_reading(CelFunctions& functions, const CelType& quantity) {
   add_function(
       functions, "quantity", {CelKind::kString}, quantity,
-      [](CelArguments a, CelMeter&) { return made(a[0].as_string()); }, cost_of_reading(0));
+      [](CelArguments a, CelMeter&) { return quantity_from(a[0].as_string()); }, cost_of_reading(0));
   add_function(
       functions, "isQuantity", {CelKind::kString}, CelKind::kBool,
       [](CelArguments a, CelMeter&) {

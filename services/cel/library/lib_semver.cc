@@ -13,8 +13,6 @@ Result<SemanticVersion> read(CelArguments a) {
   return parse_semantic_version(a[0].as_string(), a.size() > 1 && a[1].as_bool());
 }
 
-int64_t sign_of(std::strong_ordering order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
-
 }  // namespace
 
 void add_semver_functions(CelFunctions& functions) {

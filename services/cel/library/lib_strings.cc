@@ -177,7 +177,7 @@ CelValue joined(CelArguments a, CelMeter& meter) {
   return CelValue::string(out);
 }
 
-CelValue quoted(CelArguments a, CelMeter&) {
+CelValue quoted_string(CelArguments a, CelMeter&) {
   std::string out = "\"";
   for (const char c : a[0].as_string()) {
     switch (c) {
@@ -244,7 +244,7 @@ void add_string_functions(CelFunctions& functions) {
   const CelCost made_twice = [](CelArguments, const CelValue& result) { return traversal_cost(cost_size(result), 2); };
   add_member(functions, "join", {strings}, string, joined, made_twice);
   add_member(functions, "join", {strings, string}, string, joined, made_twice);
-  add_function(functions, "strings.quote", {string}, string, quoted, read_once);
+  add_function(functions, "strings.quote", {string}, string, quoted_string, read_once);
 }
 
 }  // namespace shiplog::cel

@@ -10,7 +10,7 @@ namespace {
 
 const std::string kUrl = "kubernetes.URL";
 
-CelValue made(std::string_view text) {
+CelValue url_from(std::string_view text) {
   auto url = parse_go_url(text);
   if (!url) return CelValue::error("URL parse error during conversion from string: " + url.error().message);
   return extension_of(kUrl, std::move(url).value(), text.size());
@@ -33,7 +33,7 @@ void add_url_functions(CelFunctions& functions) {
   const CelType string = CelKind::kString;
   functions.add_type(kUrl, url);
   add_function(
-      functions, "url", {string}, url, [](CelArguments a, CelMeter&) { return made(a[0].as_string()); },
+      functions, "url", {string}, url, [](CelArguments a, CelMeter&) { return url_from(a[0].as_string()); },
       cost_of_reading(0));
   add_function(
       functions, "isURL", {string}, CelKind::kBool,

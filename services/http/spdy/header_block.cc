@@ -18,9 +18,9 @@ namespace {
 
 const Bytef* bytes_of(std::string_view text) { return reinterpret_cast<const Bytef*>(text.data()); }
 
-Error broken(const char* why) { return Error{ErrorCode::kBadRequest, std::string{"SPDY: "} + why}; }
+Error broken_block(const char* why) { return Error{ErrorCode::kBadRequest, std::string{"SPDY: "} + why}; }
 
-void append_number(std::string& to, size_t number) {
+void append_count(std::string& to, size_t number) {
   for (int shift = 24; shift >= 0; shift -= 8)
     to += static_cast<char>((number >> static_cast<unsigned>(shift)) & 0xffU);
 }
@@ -53,7 +53,7 @@ class BlockReader {
 Result<HttpHeaders> parse(std::string_view block) {
   BlockReader reader{block};
   const auto count = reader.number();
-  if (!count) return broken("a header block without a number of headers");
+  if (!count) return broken_block("a header block without a number of headers");
   if (*count > HeaderInflater::kMostHeaders) {
     return Error{ErrorCode::kTooLarge, "SPDY: a header block has more than the " +
                                            std::to_string(HeaderInflater::kMostHeaders) + " headers that are allowed"};
@@ -62,17 +62,17 @@ Result<HttpHeaders> parse(std::string_view block) {
   for (uint32_t index = 0; index < *count; ++index) {
     const auto name = reader.text();
     const auto value = name ? reader.text() : std::nullopt;
-    if (!value || name->empty()) return broken("a header block ends in the middle of a header");
-    if (headers.contains(*name)) return broken("a header stands twice in its block");
+    if (!value || name->empty()) return broken_block("a header block ends in the middle of a header");
+    if (headers.contains(*name)) return broken_block("a header stands twice in its block");
     size_t begin = 0;
     while (begin <= value->size()) {
       const size_t end = std::min(value->find('\0', begin), value->size());
       headers.add(std::string{*name}, std::string{value->substr(begin, end - begin)});
       begin = end + 1;
     }
-    if (headers.all().size() > HeaderInflater::kLongestBlock / 16) return broken("a header has too many values");
+    if (headers.all().size() > HeaderInflater::kLongestBlock / 16) return broken_block("a header has too many values");
   }
-  if (!reader.at_end()) return broken("a header block has bytes behind its last header");
+  if (!reader.at_end()) return broken_block("a header block has bytes behind its last header");
   return headers;
 }
 
@@ -103,10 +103,10 @@ Result<std::string> HeaderInflater::decompress(std::string_view block) {
     if (result == Z_NEED_DICT) {
       const std::string& dictionary = header_dictionary();
       result = ::inflateSetDictionary(&z, bytes_of(dictionary), static_cast<uInt>(dictionary.size()));
-      if (result != Z_OK) return broken("a header block is compressed with another dictionary");
+      if (result != Z_OK) return broken_block("a header block is compressed with another dictionary");
       continue;
     }
-    if (result != Z_OK && result != Z_BUF_ERROR) return broken("a header block cannot be decompressed");
+    if (result != Z_OK && result != Z_BUF_ERROR) return broken_block("a header block cannot be decompressed");
     text.append(piece.data(), piece.size() - z.avail_out);
     if (text.size() > kLongestBlock) {
       return Error{ErrorCode::kTooLarge, "SPDY: a header block has more than the " + std::to_string(kLongestBlock) +
@@ -114,7 +114,7 @@ Result<std::string> HeaderInflater::decompress(std::string_view block) {
     }
     if (z.avail_out > 0) break;  // all there is
   }
-  if (z.avail_in > 0) return broken("a header block has bytes behind its end");
+  if (z.avail_in > 0) return broken_block("a header block has bytes behind its end");
   return text;
 }
 
@@ -150,11 +150,11 @@ std::string HeaderDeflater::deflate(const HttpHeaders& headers) {
     if (!added) found->second.append(1, '\0').append(value);
   }
   std::string block;
-  append_number(block, fields.size());
+  append_count(block, fields.size());
   for (const auto& [name, value] : fields) {
-    append_number(block, name.size());
+    append_count(block, name.size());
     block += name;
-    append_number(block, value.size());
+    append_count(block, value.size());
     block += value;
   }
   if (stream_ == nullptr) stream_ = std::make_unique<Stream>();

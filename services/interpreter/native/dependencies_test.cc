@@ -7,10 +7,10 @@ namespace {
 using testing::kNoon;
 using testing::yaml;
 
-const State kEmpty;
+const State kEmptyState;
 
 std::string listed(std::string_view text) {
-  const auto found = dependencies(kEmpty, yaml(text), kNoon);
+  const auto found = dependencies(kEmptyState, yaml(text), kNoon);
   if (!found) return found.error().message;
   if (!found.value()) return "no rule";
   std::string line;

@@ -7,8 +7,8 @@ namespace {
 using testing::yaml;
 
 /// A member's object of generation 4, written from generation 3 of its template.
-Value object_of(const std::string& api_version, const std::string& kind, const std::string& status,
-                const std::string& spec = "{}") {
+Value reported_object(const std::string& api_version, const std::string& kind, const std::string& status,
+                      const std::string& spec = "{}") {
   return yaml(
       "{apiVersion: " + api_version + ", kind: " + kind +
       ", metadata: {name: x, generation: 4, annotations: {resourcetemplate.karmada.io/generation: '3'}}, spec: " +
@@ -16,11 +16,11 @@ Value object_of(const std::string& api_version, const std::string& kind, const s
 }
 Value reflected(const std::string& api_version, const std::string& kind, const std::string& status,
                 const std::string& spec = "{}") {
-  return native::reflect_status(object_of(api_version, kind, status, spec)).value();
+  return native::reflect_status(reported_object(api_version, kind, status, spec)).value();
 }
 bool healthy(const std::string& api_version, const std::string& kind, const std::string& status,
              const std::string& spec = "{}") {
-  return native::health(object_of(api_version, kind, status, spec)).value();
+  return native::health(reported_object(api_version, kind, status, spec)).value();
 }
 
 TEST(InterpreterStatus, WorkloadsCarryBothGenerations_T_5) {
@@ -45,7 +45,7 @@ TEST(InterpreterStatus, WorkloadsCarryBothGenerations_T_5) {
 
 TEST(InterpreterStatus, WithoutTheTemplatesGenerationThereIsNone_T_5) {
   for (const char* kind : {"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"}) {
-    Value object = object_of("apps/v1", kind, "{replicas: 1, desiredNumberScheduled: 1}");
+    Value object = reported_object("apps/v1", kind, "{replicas: 1, desiredNumberScheduled: 1}");
     object.edit("metadata").edit("annotations").set("resourcetemplate.karmada.io/generation", "three");
     const auto status = native::reflect_status(object);
     ASSERT_FALSE(status) << kind;

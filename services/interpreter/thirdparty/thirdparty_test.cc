@@ -73,7 +73,7 @@ class ThirdPartyKind {
   std::string head_;
 };
 
-const std::string kTemplate =
+const std::string kPodTemplate =
     "template: {spec: {containers: [{name: c, resources: {requests: {cpu: 100m}}, "
     "envFrom: [{configMapRef: {name: cm}}]}]}}";
 const Value kNeeds = yaml("{resourceRequest: {cpu: 100m}}");
@@ -157,7 +157,7 @@ TEST(ThirdParty, ScaledKruiseKinds_L_23) {  // L-11
   for (const auto& [version, name] : std::vector<std::pair<std::string, std::string>>{
            {"v1alpha1", "CloneSet"}, {"v1beta1", "StatefulSet"}, {"v1alpha1", "UnitedDeployment"}}) {
     const ThirdPartyKind kind{"apps.kruise.io/" + version, name};
-    const std::string spec = "spec: {replicas: 4, " + kTemplate + "}";
+    const std::string spec = "spec: {replicas: 4, " + kPodTemplate + "}";
     EXPECT_EQ(kind.count(spec), 4) << name;
     EXPECT_EQ(kind.needs(spec), kNeeds) << name;
     EXPECT_EQ(kind.revised(spec, 2)["spec"]["replicas"], Value{2}) << name;
@@ -177,7 +177,7 @@ TEST(ThirdParty, ScaledKruiseKinds_L_23) {  // L-11
 
 TEST(ThirdParty, KruiseDaemonSet_L_23) {  // L-11
   const ThirdPartyKind kind{"apps.kruise.io/v1alpha1", "DaemonSet"};
-  EXPECT_EQ(kind.depends("spec: {" + kTemplate + "}"), "ConfigMap:ns/cm");
+  EXPECT_EQ(kind.depends("spec: {" + kPodTemplate + "}"), "ConfigMap:ns/cm");
   const Value sum =
       kind.aggregated("spec: {}", {"{numberReady: 2, daemonSetHash: a}", "{numberReady: 1, daemonSetHash: b}"});
   EXPECT_EQ(sum["numberReady"], Value{3});
@@ -193,8 +193,8 @@ TEST(ThirdParty, KruiseDaemonSet_L_23) {  // L-11
 
 TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {  // L-10
   const ThirdPartyKind broadcast{"apps.kruise.io/v1alpha1", "BroadcastJob"};
-  EXPECT_EQ(broadcast.count("spec: {parallelism: 3, " + kTemplate + "}"), 3);
-  EXPECT_EQ(broadcast.count("spec: {" + kTemplate + "}"), 1);
+  EXPECT_EQ(broadcast.count("spec: {parallelism: 3, " + kPodTemplate + "}"), 3);
+  EXPECT_EQ(broadcast.count("spec: {" + kPodTemplate + "}"), 1);
   EXPECT_EQ(broadcast.revised("spec: {parallelism: 3}", 5)["spec"]["parallelism"], Value{5});
   EXPECT_EQ(broadcast.kept("spec: {template: {metadata: {labels: {a: b}}}}",
                            "spec: {template: {metadata: {labels: {c: d}}}}")["spec"],
@@ -209,7 +209,7 @@ TEST(ThirdParty, KruiseJobsAndSidecars_L_23) {  // L-10
   EXPECT_FALSE(broadcast.healthy("spec: {}, status: {desired: 2, succeeded: 1, failed: 1, active: 0}"));
 
   const ThirdPartyKind cron{"apps.kruise.io/v1alpha1", "AdvancedCronJob"};
-  EXPECT_EQ(cron.depends("spec: {template: {jobTemplate: {spec: {" + kTemplate + "}}}}"), "ConfigMap:ns/cm");
+  EXPECT_EQ(cron.depends("spec: {template: {jobTemplate: {spec: {" + kPodTemplate + "}}}}"), "ConfigMap:ns/cm");
   EXPECT_EQ(cron.aggregated("spec: {}", {"{active: [{name: a}], type: BroadcastJob}", "{active: [{name: b}]}"}),
             yaml("{active: [{name: a}, {name: b}], type: BroadcastJob}"));
 
@@ -311,7 +311,7 @@ TEST(ThirdParty, RayKinds_L_8_L_9) {
   const std::string group =
       "{groupName: g, replicas: 2, template: {spec: {containers: [{name: w, resources: {requests: {cpu: 2}}}]}}}";
   const std::string cluster =
-      "{headGroupSpec: {" + kTemplate + "}, workerGroupSpecs: [" + group + ", {" + kTemplate + "}]}";
+      "{headGroupSpec: {" + kPodTemplate + "}, workerGroupSpecs: [" + group + ", {" + kPodTemplate + "}]}";
   const std::string parts = R"(ray-head=1{"cpu":"100m"} g=2{"cpu":"2"} worker-2=0{"cpu":"100m"})";
   EXPECT_EQ((ThirdPartyKind{"ray.io/v1", "RayCluster"}.parts("spec: " + cluster)), parts);
   EXPECT_EQ((ThirdPartyKind{"ray.io/v1", "RayJob"}.parts("spec: {rayClusterSpec: " + cluster + "}")), parts);
@@ -342,15 +342,15 @@ TEST(ThirdParty, RayKinds_L_8_L_9) {
 }
 
 TEST(ThirdParty, TrainingJobs_L_8) {
-  const std::string role = "{replicas: 2, " + kTemplate + "}";
+  const std::string role = "{replicas: 2, " + kPodTemplate + "}";
   EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v1", "PyTorchJob"}.parts("spec: {pytorchReplicaSpecs: {Worker: " + role +
-                                                                   ", Master: {" + kTemplate + "}}}")),
+                                                                   ", Master: {" + kPodTemplate + "}}}")),
             R"(master=1{"cpu":"100m"} worker=2{"cpu":"100m"})");
   EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v1", "TFJob"}.parts("spec: {tfReplicaSpecs: {PS: " + role + ", Chief: {" +
-                                                              kTemplate + "}}}")),
+                                                              kPodTemplate + "}}}")),
             R"(ps=2{"cpu":"100m"} chief=1{"cpu":"100m"})");
-  EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v2beta1", "MPIJob"}.parts("spec: {mpiReplicaSpecs: {Launcher: {" + kTemplate +
-                                                                    "}, Worker: {" + kTemplate + "}}}")),
+  EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v2beta1", "MPIJob"}.parts(
+                "spec: {mpiReplicaSpecs: {Launcher: {" + kPodTemplate + "}, Worker: {" + kPodTemplate + "}}}")),
             R"(Launcher=1{"cpu":"100m"} Worker=0{"cpu":"100m"})");
   EXPECT_EQ((ThirdPartyKind{"kubeflow.org/v1", "TFJob"}.depends("spec: {tfReplicaSpecs: {PS: " + role + "}}")),
             "ConfigMap:ns/cm");
@@ -378,7 +378,7 @@ TEST(ThirdParty, TrainingJobs_L_8) {
 
 TEST(ThirdParty, VolcanoJob_L_8) {
   const ThirdPartyKind kind{"batch.volcano.sh/v1alpha1", "Job"};
-  EXPECT_EQ(kind.parts("spec: {tasks: [{name: a, minAvailable: 2, " + kTemplate + "}, {" + kTemplate + "}]}"),
+  EXPECT_EQ(kind.parts("spec: {tasks: [{name: a, minAvailable: 2, " + kPodTemplate + "}, {" + kPodTemplate + "}]}"),
             R"(a=2{"cpu":"100m"} task-1=1{"cpu":"100m"})");
   EXPECT_TRUE(kind.healthy("status: {state: {phase: Pending}}"));
   EXPECT_FALSE(kind.healthy("status: {state: {phase: Failed}}"));
@@ -413,7 +413,7 @@ TEST(ThirdParty, SparkApplication_L_8) {
 
 TEST(ThirdParty, NotebookAndKyverno_L_23) {
   const ThirdPartyKind notebook{"kubeflow.org/v1", "Notebook"};
-  EXPECT_EQ(notebook.count("spec: {" + kTemplate + "}"), 1);
+  EXPECT_EQ(notebook.count("spec: {" + kPodTemplate + "}"), 1);
   EXPECT_TRUE(notebook.healthy("status: {containerState: {running: {startedAt: t}}}"));
   EXPECT_FALSE(notebook.healthy("status: {containerState: {waiting: {reason: CrashLoopBackOff}}}"));
   const Value ready =

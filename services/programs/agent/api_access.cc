@@ -66,4 +66,11 @@ void ApiAccess::use(const ClientTarget& target) {
   target_ = target;
 }
 
+int status_of(const Result<MemberResponse>& response) { return response ? response.value().status : 0; }
+
+Error call_error(const Result<MemberResponse>& response, const std::string& what) {
+  if (!response) return response.error().context(what);
+  return {ErrorCode::kUnavailable, what + ": " + response.value().message()};
+}
+
 }  // namespace shiplog::agent

@@ -44,4 +44,9 @@ class ApiAccess {
   HttpsMembers members_;
 };
 
+/// The HTTP status of an answer; 0: there is none.
+int status_of(const Result<MemberResponse>& response);
+/// The error of a request whose answer is not the expected one. `what`: what it was for, "reading Secret x".
+Error call_error(const Result<MemberResponse>& response, const std::string& what);
+
 }  // namespace shiplog::agent

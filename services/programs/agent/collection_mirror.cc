@@ -6,8 +6,8 @@
 namespace shiplog::agent {
 namespace {
 
-constexpr int64_t kFirstPauseMs = 200;
-constexpr int64_t kLongestPauseMs = 30'000;
+constexpr int64_t kFirstMirrorPauseMs = 200;
+constexpr int64_t kLongestMirrorPauseMs = 30'000;
 /// Bookmarks come once a minute: a stream that is silent for so long is dead, whatever the network says.
 constexpr Millis kLongestSilence{150'000};
 constexpr Millis kLookForSilence{30'000};
@@ -128,7 +128,7 @@ void CollectionMirror::failed(const Error& error) {
     in_trouble_ = true;
     if (options_.trouble) options_.trouble(&error);
   }
-  const int64_t pause = std::min(kLongestPauseMs, kFirstPauseMs << std::min(failures_, 10));
+  const int64_t pause = std::min(kLongestMirrorPauseMs, kFirstMirrorPauseMs << std::min(failures_, 10));
   ++failures_;
   const auto jitter = static_cast<int64_t>(random_below(*options_.random, static_cast<uint64_t>(pause)));
   later(Millis{pause / 2 + jitter / 2}, [this, attempt = attempt_] {

@@ -5,6 +5,7 @@
 
 #include "events/base/base64.h"
 #include "services/http/kubeconfig.h"
+#include "services/programs/agent/api_access.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::agent {
@@ -13,16 +14,9 @@ namespace {
 constexpr const char* kRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 constexpr const char* kSecret = "karmada-kubeconfig";
 constexpr Millis kPatience{300'000};
-constexpr Millis kPoll{1'000};
+constexpr Millis kRequestPoll{1'000};
 /// Shorter ones are not requested: Kubernetes does not issue them.
 constexpr int64_t kShortestSeconds = 600;
-
-Error call_error(const Result<MemberResponse>& response, const std::string& what) {
-  if (!response) return response.error().context(what);
-  return {ErrorCode::kUnavailable, what + ": " + response.value().message()};
-}
-
-int status_of(const Result<MemberResponse>& response) { return response ? response.value().status : 0; }
 
 const Value* condition(const Value& request, std::string_view type) {
   for (const Value& each : request["status"]["conditions"].items()) {
@@ -78,7 +72,7 @@ void CertificateRotation::check() {
   if (!rotation_due(certificate.value(), options_.agent->rotation_threshold, now)) return finish(std::nullopt);
   if (auto error = expired(pem, options_.agent->karmada_kubeconfig, now)) return finish(error);
   // The request of an agent without a Cluster is not approved.
-  if (!options_.registered()) return later(kPoll, [this] { check(); });
+  if (!options_.registered()) return later(kRequestPoll, [this] { check(); });
   request(certificate.value());
 }
 
@@ -124,7 +118,7 @@ void CertificateRotation::wait_for(const std::string& name, UtcMillis until) {
           return finish(Error{ErrorCode::kTimeout,
                               "CertificateSigningRequest " + name + " was not approved and signed within 5 minutes"});
         }
-        later(kPoll, [this, name, until] { wait_for(name, until); });
+        later(kRequestPoll, [this, name, until] { wait_for(name, until); });
       });
 }
 

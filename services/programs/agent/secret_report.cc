@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/base/base64.h"
+#include "services/programs/agent/api_access.h"
 
 namespace shiplog::agent {
 namespace {
@@ -11,14 +12,7 @@ namespace {
 constexpr const char* kRbac = "rbac.authorization.k8s.io/v1";
 constexpr const char* kImpersonator = "karmada-impersonator";
 constexpr int kTokenTries = 60;
-constexpr Millis kPoll{500};
-
-int status_of(const Result<MemberResponse>& response) { return response ? response.value().status : 0; }
-
-Error call_error(const Result<MemberResponse>& response, const std::string& what) {
-  if (!response) return response.error().context(what);
-  return {ErrorCode::kUnavailable, what + ": " + response.value().message()};
-}
+constexpr Millis kTokenPoll{500};
 
 }  // namespace
 
@@ -125,7 +119,7 @@ void SecretReport::wait_for_token(const std::string& account, int tries) {
                                                    "running?"});
     }
     options_.executor->post_after(
-        kPoll, [self = shared_from_this(), account, tries] { self->wait_for_token(account, tries + 1); });
+        kTokenPoll, [self = shared_from_this(), account, tries] { self->wait_for_token(account, tries + 1); });
   });
 }
 

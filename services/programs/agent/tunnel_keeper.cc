@@ -7,8 +7,8 @@ namespace shiplog::agent {
 namespace {
 
 constexpr Millis kOpenTimeout{10'000};
-constexpr int64_t kFirstPauseMs = 200;
-constexpr int64_t kLongestPauseMs = 30'000;
+constexpr int64_t kFirstTunnelPauseMs = 200;
+constexpr int64_t kLongestTunnelPauseMs = 30'000;
 /// No such path, a control plane without tunnels: it may be upgraded one day.
 constexpr int64_t kUnsupportedPauseMs = 300'000;
 
@@ -103,8 +103,8 @@ void TunnelKeeper::opened(uint64_t generation, Result<HttpClient::Upgraded> upgr
 void TunnelKeeper::failed(const Error& error) {
   if (options_.trouble) options_.trouble(&error);
   if (std::exchange(paused_, true)) return;
-  const int64_t longest = error.code == ErrorCode::kNotFound ? kUnsupportedPauseMs : kLongestPauseMs;
-  const int64_t pause = std::min(longest, kFirstPauseMs << std::min(failures_++, 11));
+  const int64_t longest = error.code == ErrorCode::kNotFound ? kUnsupportedPauseMs : kLongestTunnelPauseMs;
+  const int64_t pause = std::min(longest, kFirstTunnelPauseMs << std::min(failures_++, 11));
   const auto jitter = static_cast<int64_t>(random_below(*options_.random, static_cast<uint64_t>(pause)));
   later(Millis{pause / 2 + jitter / 2}, [this] {
     paused_ = false;

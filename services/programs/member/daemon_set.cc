@@ -16,7 +16,6 @@
 namespace shiplog::member {
 namespace {
 
-constexpr const char* kHash = "controller-revision-hash";
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// Daemon pods tolerate these taints. Source: pkg/controller/daemon/util.
@@ -49,14 +48,14 @@ std::string node_of(const Value& pod) {
       .str();
 }
 
-struct Pods {
+struct DaemonPods {
   std::map<std::string, std::vector<Owned>> by_node;
   std::set<std::string> wanted;  // nodes
 };
 
 /// One pod per wanted node, none elsewhere; finished ones are replaced.
 void even_out(const State& state, const ObjectKey& key, const Value& set, const Value& spec, const std::string& hash,
-              Pods& pods, Changes& changes) {
+              DaemonPods& pods, Changes& changes) {
   for (auto& [node, there] : pods.by_node) {
     // The oldest is kept, so that a duplicate pod does not replace a working one.
     std::ranges::stable_sort(
@@ -74,7 +73,7 @@ void even_out(const State& state, const ObjectKey& key, const Value& set, const 
     if (pods.by_node.contains(node) || changes.size() >= kMostAtOnce) continue;
     const std::string name = generated_name(key.name, name_suffix(uid_of(set), state.revision(), index++));
     Value pod_template = set["spec"]["template"];
-    pod_template.edit("metadata").edit("labels").set(kHash, hash);
+    pod_template.edit("metadata").edit("labels").set(kRevisionHash, hash);
     pod_template.set("spec", bound_to(spec, node));
     Value pod = new_pod(set, name, pod_template);
     pod.edit("metadata").set("generateName", key.name + "-");
@@ -85,7 +84,7 @@ void even_out(const State& state, const ObjectKey& key, const Value& set, const 
 }
 
 /// Deletes pods of an older template, at most maxUnavailable at a time; pods that are not available go first.
-void roll(const Value& set, const std::string& hash, const Pods& pods, UtcMillis now, Changes& changes) {
+void roll(const Value& set, const std::string& hash, const DaemonPods& pods, UtcMillis now, Changes& changes) {
   const Value& strategy = set["spec"]["updateStrategy"];
   if (strategy["type"].as_string() == "OnDelete") return;
   const auto wanted = static_cast<int64_t>(pods.wanted.size());
@@ -94,7 +93,7 @@ void roll(const Value& set, const std::string& hash, const Pods& pods, UtcMillis
   std::vector<const Owned*> working;
   for (const auto& [node, there] : pods.by_node) {
     const Owned& pod = there.front();
-    const bool old = label_of(pod.object->value, kHash) != hash;
+    const bool old = label_of(pod.object->value, kRevisionHash) != hash;
     if (is_available(pod.object->value, set["spec"]["minReadySeconds"].as_int(), now)) {
       if (old) working.push_back(&pod);
     } else {
@@ -108,7 +107,7 @@ void roll(const Value& set, const std::string& hash, const Pods& pods, UtcMillis
   }
 }
 
-Value report(const Value& set, const std::string& hash, const Pods& pods, UtcMillis now) {
+Value report(const Value& set, const std::string& hash, const DaemonPods& pods, UtcMillis now) {
   int64_t current = 0;
   int64_t misplaced = 0;
   int64_t ready = 0;
@@ -123,7 +122,7 @@ Value report(const Value& set, const std::string& hash, const Pods& pods, UtcMil
     ++current;
     ready += is_ready(pod) ? 1 : 0;
     available += is_available(pod, set["spec"]["minReadySeconds"].as_int(), now) ? 1 : 0;
-    updated += label_of(pod, kHash) == hash ? 1 : 0;
+    updated += label_of(pod, kRevisionHash) == hash ? 1 : 0;
   }
   const auto wanted = static_cast<int64_t>(pods.wanted.size());
   Value seen = set;
@@ -147,7 +146,7 @@ Result<Decided> decide_daemon_set(const State& state, const ObjectKey& key, UtcM
   const Value& set = object->value;
   const std::string hash = template_hash(set["spec"]["template"]);
   const Value spec = with_tolerations(set["spec"]["template"]["spec"]);
-  Pods pods;
+  DaemonPods pods;
   for (const auto& [name, node] : state.objects(kNodes)) {
     if (!deleting(node.value) && !misfit(spec, node.value)) pods.wanted.insert(name.name.str());
   }

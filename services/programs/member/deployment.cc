@@ -13,7 +13,7 @@
 namespace shiplog::member {
 namespace {
 
-constexpr const char* kHash = "pod-template-hash";
+constexpr const char* kTemplateHash = "pod-template-hash";
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 
 /// A ReplicaSet of the Deployment, as it is and as it should be.
@@ -35,8 +35,8 @@ int64_t revision_of(const Value& object) {
 }
 
 Value without_hash(Value pod_template) {
-  if (!pod_template["metadata"]["labels"].contains(kHash)) return pod_template;
-  pod_template.edit("metadata").edit("labels").erase(kHash);
+  if (!pod_template["metadata"]["labels"].contains(kTemplateHash)) return pod_template;
+  pod_template.edit("metadata").edit("labels").erase(kTemplateHash);
   return pod_template;
 }
 
@@ -134,9 +134,9 @@ class Rollout {
       }
     }
     Value labelled = pod_template;
-    labelled.edit("metadata").edit("labels").set(kHash, hash);
+    labelled.edit("metadata").edit("labels").set(kTemplateHash, hash);
     Value selector = deployment_["spec"]["selector"];
-    selector.edit("matchLabels").set(kHash, hash);
+    selector.edit("matchLabels").set(kTemplateHash, hash);
     Value annotations = deployment_["metadata"]["annotations"];
     annotations.edit(kRevision);
     annotations.erase("kubectl.kubernetes.io/last-applied-configuration");

@@ -15,7 +15,7 @@ using given::History;
 
 const ObjectKey kWeb{kServices, "default", "web"};
 
-class EndpointSlices : public testing::Test {
+class EndpointSlices : public ::testing::Test {
  protected:
   void service(const std::string& spec) {
     history_.object(kWeb, R"({"apiVersion":"v1","kind":"Service","spec":)" + spec + "}");

@@ -25,6 +25,8 @@ Value controller_reference(const Value& owner);
 std::string name_suffix(std::string_view owner_uid, Revision as_of, size_t index);
 /// "<base>-<suffix>", with the base truncated so that the result is a valid host name.
 std::string generated_name(std::string_view base, std::string_view suffix);
+/// The label of pods of StatefulSets and DaemonSets that distinguishes templates.
+inline constexpr const char* kRevisionHash = "controller-revision-hash";
 /// At most ten characters that distinguish templates.
 std::string template_hash(const Value& pod_template, int64_t collisions = 0);
 

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 using asio::use_awaitable;
 using Token = const asio::use_awaitable_t<>;
 
-constexpr size_t kPiece = 32 * 1024;
+constexpr size_t kOutputPiece = 32 * 1024;
 constexpr Millis kLook{250};  // how often a command that sleeps looks whether it is to end
 
 Value succeeded() { return Value::object({{"metadata", Value::object()}, {"status", "Success"}}); }
@@ -98,7 +98,7 @@ class ExecSession final : public PodSession, public std::enable_shared_from_this
   awaitable<void> write(CommandStreams::Output output, std::string bytes) {
     if (choice_.tty) bytes = LineDiscipline::shown(bytes);
     while (!bytes.empty() && !gone_) {
-      std::string piece = bytes.substr(0, kPiece);
+      std::string piece = bytes.substr(0, kOutputPiece);
       bytes.erase(0, piece.size());
       const bool written = co_await write_piece(output, std::move(piece));
       if (!written) gone_ = true;

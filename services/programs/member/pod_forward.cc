@@ -16,9 +16,8 @@ namespace {
 
 constexpr const char* kProtocol = "portforward.k8s.io";
 constexpr const char* kTunnel = "SPDY/3.1+portforward.k8s.io";
-constexpr size_t kLongestMessage = 1024 * 1024;
-constexpr size_t kLongestHead = 16 * 1024;
-constexpr spdy::SessionLimits kLimits{.streams = 128, .held_bytes = 1024 * 1024};
+constexpr size_t kLongestTunnelMessage = 1024 * 1024;
+constexpr spdy::SessionLimits kForwardLimits{.streams = 128, .held_bytes = 1024 * 1024};
 
 /// All forwarded connections of one client. A connection is a pair of streams, one for the data and one for an error,
 /// which carry the same request id.
@@ -29,7 +28,7 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
   void begin(std::shared_ptr<ByteStream> bytes) {
     if (!sessions_.enter(pod_.uid, shared_from_this())) return bytes->close();
     session_ = spdy::SpdySession::start(
-        std::move(bytes), kLimits,
+        std::move(bytes), kForwardLimits,
         [weak = weak_from_this()](const std::shared_ptr<spdy::SpdyStream>& stream) {
           const auto self = weak.lock();
           return self != nullptr && self->open(stream);
@@ -49,7 +48,7 @@ class ForwardSession final : public PodSession, public std::enable_shared_from_t
     // Clients of before 2015 send no request id: their pairs are identified by the port.
     const std::string id =
         std::string{stream->headers().get("requestid", "port")} + "/" + std::string{stream->headers().get("port")};
-    if (type == "error") return errors_.size() < kLimits.streams && errors_.emplace(id, stream).second;
+    if (type == "error") return errors_.size() < kForwardLimits.streams && errors_.emplace(id, stream).second;
     if (type != "data") return false;
     const auto error = errors_.find(id);
     if (error == errors_.end()) return false;
@@ -168,7 +167,7 @@ void open_port_forward(const HttpRequest& request, const std::shared_ptr<Respons
     sessions.executor().post([&sessions, pod, over_websocket, stream = std::move(stream).value()] {
       auto bytes = on_executor(stream, sessions.executor());
       if (over_websocket) {
-        bytes = websocket::tunnel(std::make_shared<websocket::MessageStream>(std::move(bytes), kLongestMessage));
+        bytes = websocket::tunnel(std::make_shared<websocket::MessageStream>(std::move(bytes), kLongestTunnelMessage));
       }
       std::make_shared<ForwardSession>(sessions, pod)->begin(std::move(bytes));
     });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
@@ -20,6 +21,9 @@ ForwardedPod forwarded_pod(const Value& pod);
 /// What a container answers to an HTTP request on one of its ports, of which `request` has been received: empty as long
 /// as that is no whole request head. Pure.
 std::string answer_of_port(const ForwardedPod& pod, int64_t port, std::string_view request);
+
+/// A request whose head is longer is not answered.
+inline constexpr size_t kLongestHead = 16 * 1024;
 
 /// kubelet's words for a port on which nothing listens.
 std::string refused_port(const ForwardedPod& pod, int64_t port);

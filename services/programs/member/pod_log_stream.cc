@@ -9,7 +9,7 @@
 namespace shiplog::member {
 namespace {
 
-constexpr size_t kPiece = 32 * 1024;
+constexpr size_t kLogPiece = 32 * 1024;
 
 class LogStream final : public PodSession, public std::enable_shared_from_this<LogStream> {
  public:
@@ -50,7 +50,7 @@ class LogStream final : public PodSession, public std::enable_shared_from_this<L
     if (over_) return;
     const int64_t count = lines_.count(sessions_.executor().now());
     std::string piece;
-    while (next_ < count && piece.size() < kPiece) {
+    while (next_ < count && piece.size() < kLogPiece) {
       const LogLine line = lines_.line(next_++);
       if (options_.timestamps) piece += nanoseconds(line.time) + " ";
       piece.append(line.text).append(1, '\n');

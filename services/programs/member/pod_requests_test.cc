@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const char* kPod = R"({
+const char* kRequestedPod = R"({
   "metadata": {"name": "web", "namespace": "shop", "uid": "u1", "labels": {"app": "web"}},
   "spec": {"nodeName": "n1", "initContainers": [{"name": "init", "image": "i"}],
            "containers": [{"name": "a", "image": "nginx", "ports": [{"containerPort": 80}],
@@ -25,7 +25,7 @@ const char* kPod = R"({
     "initContainerStatuses": [{"name": "init", "state": {"terminated": {
       "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:25Z"}}}]}})";
 
-Value pod() { return parse_json(kPod).value(); }
+Value pod() { return parse_json(kRequestedPod).value(); }
 UtcMillis at(const char* time) { return parse_rfc3339(time).value(); }
 
 HttpRequest query(HttpRequest::Query query) {

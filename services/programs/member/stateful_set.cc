@@ -15,8 +15,6 @@
 namespace shiplog::member {
 namespace {
 
-constexpr const char* kHash = "controller-revision-hash";
-
 /// "web-2" of StatefulSet "web" is 2.
 std::optional<int64_t> ordinal_of(const std::string& set, std::string_view pod) {
   if (!pod.starts_with(set + "-")) return std::nullopt;
@@ -64,7 +62,7 @@ class StatefulSetSync {
   bool available(const Owned& pod) const {
     return is_available(pod.object->value, set_["spec"]["minReadySeconds"].as_int(), now_);
   }
-  bool is_new(const Owned& pod) const { return label_of(pod.object->value, kHash) == revision_; }
+  bool is_new(const Owned& pod) const { return label_of(pod.object->value, kRevisionHash) == revision_; }
 
   /// True if every desired pod exists and is ready.
   bool fill() {
@@ -88,7 +86,7 @@ class StatefulSetSync {
     const std::string name = key_.name + "-" + std::to_string(ordinal);
     Value pod = new_pod(set_, name, set_["spec"]["template"]);
     Value& labels = pod.edit("metadata").edit("labels");
-    labels.set(kHash, revision_);
+    labels.set(kRevisionHash, revision_);
     labels.set("statefulset.kubernetes.io/pod-name", name);
     labels.set("apps.kubernetes.io/pod-index", std::to_string(ordinal));
     pod.edit("metadata").set("generateName", key_.name + "-");
@@ -136,7 +134,7 @@ class StatefulSetSync {
       ready += is_ready(pod.object->value) ? 1 : 0;
       well += available(pod) ? 1 : 0;
       updated += is_new(pod) ? 1 : 0;
-      unchanged += label_of(pod.object->value, kHash) == current ? 1 : 0;
+      unchanged += label_of(pod.object->value, kRevisionHash) == current ? 1 : 0;
     }
     const auto all = static_cast<int64_t>(pods_.size());
     if (updated == all && ready == all) {

@@ -14,8 +14,7 @@
 namespace shiplog::member {
 namespace {
 
-constexpr size_t kLongestMessage = 64 * 1024;
-constexpr size_t kLongestHead = 16 * 1024;
+constexpr size_t kLongestChannelMessage = 64 * 1024;
 constexpr size_t kMostPorts = 32;
 
 class ChannelForward final : public PodSession, public std::enable_shared_from_this<ChannelForward> {
@@ -27,7 +26,7 @@ class ChannelForward final : public PodSession, public std::enable_shared_from_t
 
   void begin(std::shared_ptr<ByteStream> bytes) {
     if (!sessions_.enter(pod_.uid, shared_from_this())) return bytes->close();
-    messages_ = std::make_shared<websocket::MessageStream>(std::move(bytes), kLongestMessage);
+    messages_ = std::make_shared<websocket::MessageStream>(std::move(bytes), kLongestChannelMessage);
     for (size_t index = 0; index < ports_.size(); ++index) {
       const auto number = static_cast<unsigned>(ports_[index].number);
       const std::string name{static_cast<char>(number & 0xffU), static_cast<char>(number >> 8U)};

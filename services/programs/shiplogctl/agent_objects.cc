@@ -15,7 +15,7 @@ constexpr const char* kMountPath = "/etc/kubeconfig";
 
 using Objects = std::vector<std::pair<std::string, Value>>;
 
-Value texts(const std::vector<std::string>& words) {
+Value text_array(const std::vector<std::string>& words) {
   Value list = Value::array();
   for (const std::string& word : words) list.push_back(word);
   return list;
@@ -24,11 +24,11 @@ Value texts(const std::vector<std::string>& words) {
 Value rules_of(const rbac::Rules& rules) {
   Value list = Value::array();
   for (const rbac::Rule& rule : rules) {
-    Value one = Value::object({{"verbs", texts(rule.verbs)}});
-    if (!rule.api_groups.empty()) one.set("apiGroups", texts(rule.api_groups));
-    if (!rule.resources.empty()) one.set("resources", texts(rule.resources));
-    if (!rule.resource_names.empty()) one.set("resourceNames", texts(rule.resource_names));
-    if (!rule.non_resource_urls.empty()) one.set("nonResourceURLs", texts(rule.non_resource_urls));
+    Value one = Value::object({{"verbs", text_array(rule.verbs)}});
+    if (!rule.api_groups.empty()) one.set("apiGroups", text_array(rule.api_groups));
+    if (!rule.resources.empty()) one.set("resources", text_array(rule.resources));
+    if (!rule.resource_names.empty()) one.set("resourceNames", text_array(rule.resource_names));
+    if (!rule.non_resource_urls.empty()) one.set("nonResourceURLs", text_array(rule.non_resource_urls));
     list.push_back(std::move(one));
   }
   return list;
@@ -65,7 +65,7 @@ void add_binding(Objects& objects, const std::string& ns, const std::string& nam
   objects.emplace_back(rbac_collection(ns, ns.empty() ? "clusterrolebindings" : "rolebindings"), std::move(binding));
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string comma_separated(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
@@ -79,7 +79,7 @@ std::vector<std::string> agent_flags(const RegisterOptions& options) {
   };
   add("--cluster-provider", options.provider);
   add("--cluster-region", options.region);
-  add("--cluster-zones", joined(options.zones));
+  add("--cluster-zones", comma_separated(options.zones));
   add("--proxy-server-address", options.proxy_address);
   if (options.rotates_certificate) {
     flags.emplace_back("--controllers=*,certRotation");
@@ -102,7 +102,7 @@ Value deployment(const RegisterOptions& options, const std::string& member_url) 
   Value container = Value::object(
       {{"name", kAgentName},
        {"image", options.image},
-       {"command", texts(command)},
+       {"command", text_array(command)},
        {"volumeMounts", Value::array({Value::object({{"name", "kubeconfig"}, {"mountPath", kMountPath}})})}});
   Value volume = Value::object({{"name", "kubeconfig"}, {"secret", Value::object({{"secretName", kAgentKubeconfig}})}});
   Value pod = Value::object({{"serviceAccountName", kAgentAccount},
@@ -118,7 +118,7 @@ Value deployment(const RegisterOptions& options, const std::string& member_url) 
 }
 
 /// As a shell reads it.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   if (word.find_first_of(" \t\n'\"\\$&|;<>()*?#~`!") == std::string::npos && !word.empty()) return word;
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string{"'\\''"} : std::string{c};
@@ -160,10 +160,14 @@ std::vector<std::pair<std::string, Value>> agent_objects(const RegisterOptions& 
   return objects;
 }
 
+std::string path_of(const std::pair<std::string, Value>& object) {
+  return object.first + "/" + object.second["metadata"]["name"].str();
+}
+
 std::string agent_command(const RegisterOptions& options, const std::string& member_kubeconfig) {
-  std::string command = "shiplogd agent --karmada-kubeconfig=" + quoted(options.kubeconfig_out);
-  if (!member_kubeconfig.empty()) command += " --kubeconfig=" + quoted(member_kubeconfig);
-  for (const std::string& flag : agent_flags(options)) command += " " + quoted(flag);
+  std::string command = "shiplogd agent --karmada-kubeconfig=" + shell_word(options.kubeconfig_out);
+  if (!member_kubeconfig.empty()) command += " --kubeconfig=" + shell_word(member_kubeconfig);
+  for (const std::string& flag : agent_flags(options)) command += " " + shell_word(flag);
   return command;
 }
 

@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kBetweenReports{2};
 
-Error bad(std::string message) { return {ErrorCode::kBadRequest, std::move(message)}; }
+Error bad_export(std::string message) { return {ErrorCode::kBadRequest, std::move(message)}; }
 
 /// A column of CSV and Parquet files: as the view `entries` of SQL has it.
 struct ExportColumn {
@@ -121,14 +121,14 @@ class Export {
   /// With --append, continues behind the last complete record.
   Result<void> open() {
     const std::string& file = options_.file;
-    if (file.empty()) return options_.append ? bad("--append needs -o FILE") : Result<void>{ok()};
+    if (file.empty()) return options_.append ? bad_export("--append needs -o FILE") : Result<void>{ok()};
     const bool exists = std::filesystem::exists(file);
     if (exists && !options_.append) {
-      return bad(file + " exists: remove it, name another file, or continue it with --append");
+      return bad_export(file + " exists: remove it, name another file, or continue it with --append");
     }
     if (options_.append && options_.format == "parquet")
-      return bad("a Parquet file cannot be continued: name another one");
-    if (exists && !std::filesystem::is_regular_file(file)) return bad(file + " is not a regular file");
+      return bad_export("a Parquet file cannot be continued: name another one");
+    if (exists && !std::filesystem::is_regular_file(file)) return bad_export(file + " is not a regular file");
     if (exists) {
       SHIPLOG_TRY(resume());
     }
@@ -145,7 +145,7 @@ class Export {
     written.close();
     has_head_ = complete.records > 0;
     const auto other = [&] {
-      return bad(options_.file + " ends with something that is not of such an export: name another file");
+      return bad_export(options_.file + " ends with something that is not of such an export: name another file");
     };
     if (complete.records < (csv ? 2U : 1U)) {
       // Only the head, or not even a first record: what is cut off must be the beginning of one.
@@ -232,7 +232,7 @@ class Export {
   Result<void> cloud_events() {
     const AuditOptions& filter = options_.filter;
     if (!filter.kind.empty() || !filter.name.empty() || !filter.ns.empty() || filter.refused) {
-      return bad(
+      return bad_export(
           "CloudEvents are of accepted entries only, and are chosen by --family, --user, --service, --verb, "
           "--trace, --since and --until");
     }
@@ -272,8 +272,8 @@ class Export {
     }
     const auto time = parse_rfc3339(text);
     if (!time)
-      return bad(std::string{option} + ": " + shiplog::quoted(text) +
-                 " is neither a time like 2024-05-01T12:00:00Z nor a duration like 1h30m");
+      return bad_export(std::string{option} + ": " + shiplog::quoted(text) +
+                        " is neither a time like 2024-05-01T12:00:00Z nor a duration like 1h30m");
     return std::optional{time.value()};
   }
 

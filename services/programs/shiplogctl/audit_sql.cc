@@ -13,7 +13,7 @@
 namespace shiplog::ctl {
 namespace {
 
-Error bad(std::string message) { return {ErrorCode::kBadRequest, std::move(message)}; }
+Error bad_query(std::string message) { return {ErrorCode::kBadRequest, std::move(message)}; }
 
 struct GivenParameter {
   std::string name, value;
@@ -22,7 +22,9 @@ Result<std::vector<GivenParameter>> given_parameters(const std::vector<std::stri
   std::vector<GivenParameter> given;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
-    if (equals == 0 || equals == std::string::npos) return bad("--param " + quoted(word) + " is not NAME=VALUE");
+    if (equals == 0 || equals == std::string::npos) {
+      return bad_query("--param " + shiplog::quoted(word) + " is not NAME=VALUE");
+    }
     given.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
   return given;
@@ -31,7 +33,8 @@ Result<std::vector<GivenParameter>> given_parameters(const std::vector<std::stri
 Result<std::string> statement_of(const AuditSqlOptions& options) {
   const int ways = int{!options.statement.empty()} + int{!options.file.empty()} + int{!options.query.empty()};
   if (ways != 1) {
-    return bad("name one statement: as an argument, with --file, or with --query (--list shows those that there are)");
+    return bad_query(
+        "name one statement: as an argument, with --file, or with --query (--list shows those that there are)");
   }
   if (!options.statement.empty()) return options.statement;
   if (options.file == "-") return std::string{std::istreambuf_iterator<char>{std::cin}, {}};
@@ -50,12 +53,12 @@ Result<Value> parameters_of(const SavedQuery& query, const std::vector<GivenPara
       found = true;
     }
     if (parameter.required && !found) {
-      return bad("the query " + query.name + " needs --param " + parameter.name + "=VALUE: " + parameter.meaning);
+      return bad_query("the query " + query.name + " needs --param " + parameter.name + "=VALUE: " + parameter.meaning);
     }
     if (parameter.number) {
       const auto number = parse_json(text);
       if (!number || !number.value().is_int())
-        return bad("--param " + parameter.name + ": " + quoted(text) + " is not a whole number");
+        return bad_query("--param " + parameter.name + ": " + shiplog::quoted(text) + " is not a whole number");
       parameters.set(parameter.name, number.value());
     } else {
       parameters.set(parameter.name, text);
@@ -63,7 +66,7 @@ Result<Value> parameters_of(const SavedQuery& query, const std::vector<GivenPara
   }
   for (const GivenParameter& each : given) {
     if (!parameters.contains(each.name))
-      return bad("the query " + query.name + " has no parameter " + quoted(each.name));
+      return bad_query("the query " + query.name + " has no parameter " + shiplog::quoted(each.name));
   }
   return parameters;
 }

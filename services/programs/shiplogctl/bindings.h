@@ -8,6 +8,9 @@
 
 namespace shiplog::ctl {
 
+/// Where an API server has ResourceBindings and ClusterResourceBindings.
+inline constexpr const char* kBindingGroup = "/apis/work.karmada.io/v1alpha2";
+
 /// The state of one cluster according to a ResourceBinding or ClusterResourceBinding.
 struct BindingTarget {
   std::string cluster;

@@ -2,18 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
 #include "services/programs/shiplogctl/findings.h"
 #include "services/programs/shiplogctl/workloads.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::ctl {
 namespace {
 
-Value json(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
-  return parsed ? parsed.value() : Value{};
-}
+using test::json;
 
 /// A ConfigMap that a Deployment with propagateDeps needs in m1; its copy in m2 is not gone yet.
 const char* kDependency = R"({"metadata":{"name":"c1-configmap","namespace":"dep"},"spec":{

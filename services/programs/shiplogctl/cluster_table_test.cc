@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::ctl {
 namespace {
 
-Value json(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
-  return parsed ? parsed.value() : Value{};
-}
+using test::json;
 
 const char* kDeployments = R"({"kind":"Table","columnDefinitions":[{"name":"Name","priority":0},
   {"name":"Ready","priority":0},{"name":"Images","priority":1}],"rows":[{"cells":["web","1/2","nginx"],"object":

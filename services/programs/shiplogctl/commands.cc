@@ -7,13 +7,13 @@
 #include "events/base/json.h"
 #include "events/base/yaml.h"
 #include "services/programs/shiplogctl/document.h"
+#include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/report.h"
 #include "services/programs/shiplogctl/table.h"
 
 namespace shiplog::ctl {
 namespace {
 
-constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
 constexpr size_t kPage = 1000;  // entries of the audit trail per page
 constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 

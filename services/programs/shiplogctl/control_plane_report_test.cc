@@ -24,16 +24,16 @@ Value control_plane() {
       .value();
 }
 
-const UtcMillis kNow = parse_rfc3339("2026-01-01T00:05:00Z").value();
+const UtcMillis kReportedAt = parse_rfc3339("2026-01-01T00:05:00Z").value();
 
 TEST(CtlControlPlane, HasALineForEachPart) {
-  EXPECT_EQ(control_plane_text(control_plane(), kNow),
+  EXPECT_EQ(control_plane_text(control_plane(), kReportedAt),
             "journal:    sqlite, next offset 1034, 12.5 entries/s over 10s, 3.1 MiB\n"
             "projection: 4 entries behind, 512 B\n"
             "state:      revision 812, fold version 7, hash 3fa0\n"
             "objects:    12 configmaps, 3 clusters.cluster.karmada.io\n"
             "API server: host_1_a, version 0.1.0, up 5m\n");
-  EXPECT_EQ(control_plane_text(Value{}, kNow), "");
+  EXPECT_EQ(control_plane_text(Value{}, kReportedAt), "");
 }
 
 TEST(CtlControlPlane, FreeSpaceOfTheProjectionIsShownWhenItIsMuch) {
@@ -43,12 +43,13 @@ TEST(CtlControlPlane, FreeSpaceOfTheProjectionIsShownWhenItIsMuch) {
                                     std::pair{int64_t{5} << 20, ", of which 5.0 MiB are free"}}) {
     value.edit("projection").set("freeBytes", free);
     const std::string line = std::string{"projection: 4 entries behind, 10.0 MiB"} + shown + "\n";
-    EXPECT_NE(control_plane_text(value, kNow).find(line), std::string::npos) << control_plane_text(value, kNow);
+    EXPECT_NE(control_plane_text(value, kReportedAt).find(line), std::string::npos)
+        << control_plane_text(value, kReportedAt);
   }
 }
 
 TEST(CtlControlPlane, QueuesOfOtherProcessesAreMarkedAsNotKnown) {
-  EXPECT_EQ(roles_text(control_plane(), kNow, {}),
+  EXPECT_EQ(roles_text(control_plane(), kReportedAt, {}),
             "\n"
             "ROLE        LEADER                            EPOCH   SINCE   DUE   BUSY   RETRIES   WAITING\n"
             "binder      host_1_a                          2       5m      3     1      7         40ms\n"
@@ -75,7 +76,7 @@ Value divided() {
 }
 
 TEST(CtlControlPlane, ADividedRoleHasARowForEachProcessWithItsSlots) {
-  EXPECT_EQ(roles_text(divided(), kNow, {}),
+  EXPECT_EQ(roles_text(divided(), kReportedAt, {}),
             "\n"
             "ROLE         LEADER                    EPOCH   SINCE   DUE   BUSY   RETRIES   WAITING\n"
             "dispatcher   none, slots 4,9                   60s     -     -      -         -\n"

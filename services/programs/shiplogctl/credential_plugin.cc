@@ -16,13 +16,13 @@ namespace {
 constexpr std::string_view kV1 = "client.authentication.k8s.io/v1";
 constexpr std::string_view kV1Beta1 = "client.authentication.k8s.io/v1beta1";
 
-std::string name_of(const CredentialPlugin& plugin) { return "credential plugin " + quoted(plugin.command); }
+std::string name_of(const CredentialPlugin& plugin) { return "credential plugin " + shiplog::quoted(plugin.command); }
 
 /// Whether it may read from the terminal. The rules are those of client-go.
 Result<bool> may_ask(const CredentialPlugin& plugin, bool terminal) {
   if (plugin.command.empty()) return Error{ErrorCode::kInvalid, "the kubeconfig's exec names no command"};
   if (plugin.api_version != kV1 && plugin.api_version != kV1Beta1) {
-    return Error{ErrorCode::kInvalid, name_of(plugin) + ": apiVersion " + quoted(plugin.api_version) +
+    return Error{ErrorCode::kInvalid, name_of(plugin) + ": apiVersion " + shiplog::quoted(plugin.api_version) +
                                           " is not supported: write " + std::string{kV1} +
                                           " into the kubeconfig if the plugin knows it"};
   }
@@ -37,8 +37,8 @@ Result<bool> may_ask(const CredentialPlugin& plugin, bool terminal) {
     return Error{ErrorCode::kInvalid,
                  name_of(plugin) + ": the kubeconfig has no interactiveMode: it is Never, IfAvailable or Always"};
   }
-  return Error{ErrorCode::kInvalid,
-               name_of(plugin) + ": interactiveMode " + quoted(mode) + " is none of Never, IfAvailable and Always"};
+  return Error{ErrorCode::kInvalid, name_of(plugin) + ": interactiveMode " + shiplog::quoted(mode) +
+                                        " is none of Never, IfAvailable and Always"};
 }
 
 Result<void> run_plugin(const CredentialPlugin& plugin, ClientTarget& target) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::ctl {
 namespace {
@@ -18,7 +18,7 @@ CredentialPlugin plugin() {
           .cluster_config = {}};
 }
 
-Value json(const std::string& text) { return parse_json(text).value(); }
+using test::json;
 
 ClientTarget cluster() {
   ClientTarget target;

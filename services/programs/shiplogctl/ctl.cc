@@ -21,7 +21,7 @@ const std::vector<std::string>& families() {
   return names;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string choices(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
@@ -124,14 +124,14 @@ CLI::App* Program::add(CLI::App& parent, const std::string& name, const std::str
 }
 
 void Program::add_output(CLI::App& sub, std::string& output, const std::vector<std::string>& formats) {
-  auto* option = sub.add_option("-o,--output", output, "Output format: " + joined(formats) + " (default: text)")
+  auto* option = sub.add_option("-o,--output", output, "Output format: " + choices(formats) + " (default: text)")
                      ->check(CLI::IsMember(formats))
                      ->type_name("FORMAT");
   values_[option] = formats;
 }
 
 void Program::add_family(CLI::App& sub, std::string& family) {
-  values_[sub.add_option("--family", family, "Only entries with an event of this family: " + joined(families()))
+  values_[sub.add_option("--family", family, "Only entries with an event of this family: " + choices(families()))
               ->type_name("FAMILY")] = families();
 }
 

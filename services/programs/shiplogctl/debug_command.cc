@@ -23,7 +23,7 @@ Result<void> add_lines(const std::string& file, std::vector<std::string>& comman
 }
 
 /// The commands of -x and -ex in the order in which they were given.
-Result<std::vector<std::string>> commands_of(const CLI::App& sub) {
+Result<std::vector<std::string>> debugger_commands(const CLI::App& sub) {
   std::vector<std::string> commands;
   std::map<const CLI::Option*, size_t> used;
   for (const CLI::Option* option : sub.parse_order()) {
@@ -68,7 +68,7 @@ void Program::add_debug() {
         if (options.journal.journal.empty()) return Error{ErrorCode::kBadRequest, "--journal is required"};
         usage_ = false;
         SHIPLOG_TRY(options.journal.journal, journal_address(options.journal.journal));
-        SHIPLOG_TRY(options.commands, commands_of(*app_->get_subcommand("debug")));
+        SHIPLOG_TRY(options.commands, debugger_commands(*app_->get_subcommand("debug")));
         return debug(backing_, options, std::cin, ::isatty(STDIN_FILENO) != 0, to_);
       });
   add_journal_options(*sub, debug_.journal, false);

@@ -7,10 +7,10 @@ namespace shiplog::ctl {
 namespace {
 
 /// Mermaid lays out in the reader's browser, and stops at 500 edges by default.
-constexpr size_t kMostDrawn = 400;
+constexpr size_t kMostEdges = 400;
 
 /// Mermaid has codes for characters, "#35;", in place of escapes. Letters, digits and what is harmless stay.
-std::string escaped(std::string_view text) {
+std::string mermaid_escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -30,11 +30,11 @@ std::string escaped(std::string_view text) {
 std::string effects_mermaid(const Value& answer, size_t alike) {
   std::string text = "flowchart LR\n";
   size_t number = 0;
-  for (const DrawnEffect& effect : drawn_effects(answer, alike, kMostDrawn)) {
+  for (const DrawnEffect& effect : drawn_effects(answer, alike, kMostEdges)) {
     const std::string name = "n" + std::to_string(number);
-    std::string label = escaped(effect.who.empty() ? effect.when : effect.when + " " + effect.who);
-    label += (label.empty() ? "" : "<br>") + escaped(effect.what);
-    if (!effect.state.empty()) label += "<br>" + escaped(effect.state);
+    std::string label = mermaid_escaped(effect.who.empty() ? effect.when : effect.when + " " + effect.who);
+    label += (label.empty() ? "" : "<br>") + mermaid_escaped(effect.what);
+    if (!effect.state.empty()) label += "<br>" + mermaid_escaped(effect.state);
     text += "  " + name + "[\"" + label + "\"]\n";
     if (number > 0) text += "  n" + std::to_string(effect.parent) + " --> " + name + "\n";
     if (!effect.state.empty()) text += "  style " + name + " stroke:#c0392b,stroke-width:2px\n";

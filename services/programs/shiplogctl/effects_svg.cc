@@ -59,7 +59,7 @@ Result<Graphviz> load() {
 
 /// Names are the users' to choose. In a label Graphviz reads a backslash as the begin of an escape, and & as that of
 /// an entity; what is special in XML it escapes itself.
-std::string escaped(std::string_view text) {
+std::string graphviz_escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\') {
@@ -76,7 +76,7 @@ std::string escaped(std::string_view text) {
 std::string label_of(const DrawnEffect& effect) {
   std::string label;
   const auto add = [&](const std::string& line) {
-    if (!line.empty()) label += escaped(cut(line, kLongestLabelLine)) + "\\l";
+    if (!line.empty()) label += graphviz_escaped(cut(line, kLongestLabelLine)) + "\\l";
   };
   add(effect.who.empty() ? effect.when : effect.when + " " + effect.who);
   // The kind and the object; then what it says of itself.

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
 #include "services/programs/shiplogctl/apply.h"
 #include "services/programs/shiplogctl/get_objects.h"
 #include "services/programs/shiplogctl/interpret.h"
@@ -17,17 +16,14 @@
 #include "services/programs/shiplogctl/promote.h"
 #include "services/programs/shiplogctl/taints.h"
 #include "services/programs/shiplogctl/top.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::ctl {
 namespace {
 
 using Words = std::vector<std::string>;
 
-Value json(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (!parsed) ADD_FAILURE() << parsed.error().message << " in " << text;
-  return parsed ? parsed.value() : Value{};
-}
+using test::json;
 
 // Names that Karmada's own command line has made.
 TEST(PolicyNames, AreThoseOfKarmada_cli_6) {

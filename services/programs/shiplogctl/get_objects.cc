@@ -21,11 +21,12 @@ constexpr const char* kPageSize = "500";
 constexpr const char* kClusterAnnotation = "shiplog.io/cluster";
 using SteadyClock = std::chrono::steady_clock;
 
-std::vector<std::string> split(const std::string& text, char separator) {
+/// "pods,services"
+std::vector<std::string> split_types(const std::string& text) {
   std::vector<std::string> parts;
   size_t begin = 0;
   while (true) {
-    const size_t end = text.find(separator, begin);
+    const size_t end = text.find(',', begin);
     if (const std::string part = text.substr(begin, end - begin); !part.empty()) parts.push_back(part);
     if (end == std::string::npos) return parts;
     begin = end + 1;
@@ -302,7 +303,7 @@ Result<std::vector<WantedObjects>> wanted_objects(const std::vector<std::string>
   if (std::ranges::any_of(words.begin() + 1, words.end(), &std::string::empty)) {
     return Error{ErrorCode::kBadRequest, "resource name may not be empty"};
   }
-  for (const std::string& type : split(words.front(), ',')) {
+  for (const std::string& type : split_types(words.front())) {
     wanted.push_back({type, {words.begin() + 1, words.end()}});
   }
   if (wanted.empty()) return Error{ErrorCode::kBadRequest, "name a type: \"" + words.front() + "\" has none"};

@@ -16,8 +16,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr size_t kLongestName = 48;
 constexpr int kTries = 10;
-constexpr auto kPoll = std::chrono::milliseconds{250};
-constexpr auto kReport = std::chrono::seconds{5};
 
 std::string why_not_ready(const Value& cluster) {
   const Value& condition = condition_of(cluster, "Ready");
@@ -139,7 +137,7 @@ Result<void> put_secret(ServerConnection& plane, const Value& secret, SecretOwne
 Result<void> wait_until_ready(ServerConnection& plane, const std::string& name, int64_t seconds,
                               const std::string& what, std::ostream& progress) {
   const auto deadline = Steady::now() + std::chrono::seconds{seconds};
-  auto report_at = Steady::now() + kReport;
+  auto report_at = Steady::now() + kReportEvery;
   while (true) {
     SHIPLOG_TRY(const Value cluster, plane.get(std::string{kClusters} + "/" + name));
     if (condition_holds(cluster, "Ready")) return ok();
@@ -150,7 +148,7 @@ Result<void> wait_until_ready(ServerConnection& plane, const std::string& name, 
     }
     if (now >= report_at) {
       progress << "waiting for cluster(" << name << ") to become ready: " << why_not_ready(cluster) << std::endl;
-      report_at = now + kReport;
+      report_at = now + kReportEvery;
     }
     std::this_thread::sleep_for(kPoll);
   }

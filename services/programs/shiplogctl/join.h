@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -78,6 +79,9 @@ Result<void> rotate_credentials(ServerConnection& plane, ServerConnection* membe
 // --- shared by the commands
 
 inline constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
+/// How often a command that waits asks again, and how often it reports what it waits for.
+inline constexpr std::chrono::milliseconds kPoll{250};
+inline constexpr std::chrono::seconds kReportEvery{5};
 
 std::string secrets_of(const std::string& ns);
 enum class SecretOwner {

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 constexpr const char* kRoleBindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 constexpr auto kTokenDeadline = std::chrono::seconds{30};
-constexpr auto kPoll = std::chrono::milliseconds{250};
+constexpr auto kTokenPoll = std::chrono::milliseconds{250};
 
 std::string core(const std::string& ns, const char* resource) { return "/api/v1/namespaces/" + ns + "/" + resource; }
 
@@ -206,7 +206,7 @@ Result<IssuedToken> issue_token(ServerConnection& member, const std::string& ns,
                                             " within 30 s: is its controller for service account tokens running?" +
                                             (dropped ? "" : " Secret " + name + " remains in the member")};
     }
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kTokenPoll);
     made = member.get(core(ns, "secrets") + "/" + name);
     if (!made) return made.error().context("reading the token of ServiceAccount " + account_name);
   }

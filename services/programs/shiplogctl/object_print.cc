@@ -19,7 +19,7 @@ constexpr size_t kLongestText = size_t{256} << 20;
 constexpr JsonPathTemplate::Evaluation kGenerously{kMostVisits, kLongestText, true};
 constexpr size_t kLongestCell = 4096;
 
-Result<std::string> read_file(const std::string& name) {
+Result<std::string> read_template(const std::string& name) {
   std::ifstream file{name};
   std::stringstream text;
   text << file.rdbuf();
@@ -98,7 +98,7 @@ Result<ObjectPrinter> ObjectPrinter::make(const std::string& output, bool no_hea
   if (plain && equals == std::string::npos) return printer;
   const bool from_file = printer.form_.ends_with("-file") && !argument.empty();
   if (from_file) {
-    SHIPLOG_TRY(argument, read_file(argument));
+    SHIPLOG_TRY(argument, read_template(argument));
     printer.form_.erase(printer.form_.size() - std::string_view{"-file"}.size());
   }
   if ((printer.form_ != "jsonpath" && printer.form_ != "custom-columns") || argument.empty()) {

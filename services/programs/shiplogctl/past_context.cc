@@ -83,7 +83,7 @@ Result<std::string> moment_of(std::string_view text, UtcMillis now) {
     const int64_t today = now.value - now.value % kDay + *clock;
     return rfc3339(UtcMillis{today <= now.value ? today : today - kDay});
   }
-  return Error{ErrorCode::kBadRequest, quoted(text) +
+  return Error{ErrorCode::kBadRequest, shiplog::quoted(text) +
                                            " is neither a revision (4711), nor a time (2024-05-01T03:12:00Z, or 03:12 "
                                            "in UTC), nor how long ago it was (2h, 1h30m)"};
 }
@@ -91,13 +91,14 @@ Result<std::string> moment_of(std::string_view text, UtcMillis now) {
 Result<KubeconfigFile> with_past_context(const std::vector<KubeconfigFile>& files, const PastContext& past) {
   const Found context = find(files, "contexts", past.context);
   if (context.item == nullptr) {
-    return Error{ErrorCode::kNotFound, "the kubeconfig has no context " + quoted(past.context)};
+    return Error{ErrorCode::kNotFound, "the kubeconfig has no context " + shiplog::quoted(past.context)};
   }
   const Value& of_context = (*context.item)["context"];
   const Found cluster = find(files, "clusters", of_context["cluster"].as_string());
   if (cluster.item == nullptr) {
-    return Error{ErrorCode::kNotFound, "the kubeconfig has no cluster " + quoted(of_context["cluster"].as_string()) +
-                                           ", which its context " + quoted(past.context) + " names"};
+    return Error{ErrorCode::kNotFound, "the kubeconfig has no cluster " +
+                                           shiplog::quoted(of_context["cluster"].as_string()) + ", which its context " +
+                                           shiplog::quoted(past.context) + " names"};
   }
   for (const char* list : {"contexts", "clusters"}) {
     const Found taken = find(files, list, past.name);
@@ -107,7 +108,7 @@ Result<KubeconfigFile> with_past_context(const std::vector<KubeconfigFile>& file
                          : find(files, "clusters", (*taken.item)["context"]["cluster"].as_string());
     if (taken.file == context.file && of.item != nullptr && is_past((*of.item)["cluster"]["server"].as_string()))
       continue;
-    return Error{ErrorCode::kConflict, taken.file->path + " has " + quoted(past.name) + " among its " + list +
+    return Error{ErrorCode::kConflict, taken.file->path + " has " + shiplog::quoted(past.name) + " among its " + list +
                                            ", which is not of the past: choose another name with --name"};
   }
   Value of_cluster = (*cluster.item)["cluster"];

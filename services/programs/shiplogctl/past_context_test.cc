@@ -7,10 +7,10 @@
 namespace shiplog::ctl {
 namespace {
 
-const UtcMillis kNow = parse_rfc3339("2026-11-20T12:00:00Z").value();
+const UtcMillis kTypedAt = parse_rfc3339("2026-11-20T12:00:00Z").value();
 
 TEST(PastMoment, IsARevisionOrATime) {
-  const auto moment = [](const char* text) { return moment_of(text, kNow).value(); };
+  const auto moment = [](const char* text) { return moment_of(text, kTypedAt).value(); };
   EXPECT_EQ(moment("4711"), "r4711");
   EXPECT_EQ(moment("r4711"), "r4711");
   EXPECT_EQ(moment("2h"), "2026-11-20T10:00:00Z");
@@ -20,7 +20,7 @@ TEST(PastMoment, IsARevisionOrATime) {
   EXPECT_EQ(moment("12:00:00"), "2026-11-20T12:00:00Z");
   EXPECT_EQ(moment("12:00:01"), "2026-11-19T12:00:01Z") << "yesterday: today it has not been yet";
   for (const char* text : {"", "yesterday", "3:1:2", "24:00", "03:60", "03:12:", "03:12:3", "r", "-1h", "1.5"}) {
-    EXPECT_FALSE(moment_of(text, kNow)) << text;
+    EXPECT_FALSE(moment_of(text, kTypedAt)) << text;
   }
 }
 

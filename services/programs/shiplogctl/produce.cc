@@ -30,7 +30,7 @@ struct ManifestRequest {
   Value object;
 };
 
-Result<std::string> text_of(const std::string& file) {
+Result<std::string> file_text(const std::string& file) {
   std::ostringstream text;
   if (file == "-") {
     text << std::cin.rdbuf();
@@ -68,7 +68,7 @@ Result<std::vector<Value>> read_objects(const ProduceOptions& options) {
   SHIPLOG_TRY(const auto files, files_of(options.files));
   std::vector<Value> objects;
   for (const std::string& file : files) {
-    SHIPLOG_TRY(const std::string text, text_of(file));
+    SHIPLOG_TRY(const std::string text, file_text(file));
     auto documents = parse_yaml_stream(text);
     if (!documents) return documents.error().context(file);
     for (Value& document : documents.value()) {
@@ -243,7 +243,7 @@ Result<bool> produce_to_topic(const std::vector<ManifestRequest>& requests, cons
   if (options.token_file.empty()) {
     return Error{ErrorCode::kBadRequest, "--token-file: required with --journal, as a topic knows no user"};
   }
-  SHIPLOG_TRY(std::string token, text_of(options.token_file));
+  SHIPLOG_TRY(std::string token, file_text(options.token_file));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
   std::string error;
   const auto client = client::Client::open(config, options.wait, error);

@@ -90,7 +90,7 @@ Result<Value> continued(ServerConnection& plane, const CheckpointOptions& option
                                         ", but the first ones are not those of the checkpoint in " + options.since};
 }
 
-std::string rate_of(uint64_t count, double seconds) {
+std::string rate_text(uint64_t count, double seconds) {
   return std::to_string(static_cast<uint64_t>(static_cast<double>(count) / std::max(seconds, 1e-3)));
 }
 
@@ -134,7 +134,7 @@ struct Checked {
 
 void print_report(const Checked& checked, const VerifyOptions& options, size_t checkpoints, std::ostream& out) {
   const VerificationReport& report = checked.report;
-  const std::string rate = rate_of(report.records, checked.seconds);
+  const std::string rate = rate_text(report.records, checked.seconds);
   if (options.output == "json") {
     out << to_pretty_json(Value::object({{"journal", options.journal},
                                          {"records", report.records},
@@ -252,7 +252,7 @@ Result<bool> verify(const Backing& backing, const VerifyOptions& options, const 
     if (Steady::now() < report_at) return;
     report_at = Steady::now() + std::chrono::seconds{1};
     to.err << "verified " << so_far.records << " records, at offset " << so_far.at.value << " of " << so_far.end.value
-           << ", " << rate_of(so_far.records, seconds()) << " /s" << std::endl;
+           << ", " << rate_text(so_far.records, seconds()) << " /s" << std::endl;
   };
   SHIPLOG_TRY(checked.report, verify_journal(checking));
   checked.seconds = seconds();

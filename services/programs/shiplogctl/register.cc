@@ -22,7 +22,6 @@ namespace {
 using Steady = std::chrono::steady_clock;
 using Objects = std::vector<std::pair<std::string, Value>>;
 
-constexpr auto kPoll = std::chrono::milliseconds{250};
 constexpr auto kDiscoveryPoll = std::chrono::seconds{1};
 constexpr const char* kClusterInfo = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
 constexpr const char* kRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
@@ -167,10 +166,6 @@ ClientTarget access_with(ClientTarget target, const KeyPair& credentials) {
 
 Result<ServerConnection> connect_as(const ClientTarget& plane, const KeyPair& credentials) {
   return ServerConnection::open("the control plane", access_with(plane, credentials));
-}
-
-std::string path_of(const std::pair<std::string, Value>& object) {
-  return object.first + "/" + object.second["metadata"]["name"].str();
 }
 
 /// Creates them in order; those that are there already stay as they are. `made` gets what was created.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/base/random.h"
@@ -77,6 +78,8 @@ std::vector<std::pair<std::string, Value>> agent_roles(const std::string& cluste
 /// The objects of the agent in the member, in the order in which they are made.
 std::vector<std::pair<std::string, Value>> agent_objects(const RegisterOptions& options, const std::string& kubeconfig,
                                                          const std::string& member_url);
+/// The path of such an object.
+std::string path_of(const std::pair<std::string, Value>& object);
 /// Whether the Secret of a member has the access of this cluster's agent to the control plane.
 bool is_access_of(const Value& secret, const std::string& cluster);
 /// What a person runs when there is no image.

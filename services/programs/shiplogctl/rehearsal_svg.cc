@@ -14,7 +14,7 @@ constexpr int kRowHeight = 20;
 constexpr size_t kMostRows = 40;
 constexpr size_t kLongestText = 120;
 
-std::string escaped(std::string_view text) {
+std::string xml_escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '<') {
@@ -33,7 +33,7 @@ std::string escaped(std::string_view text) {
 double number_of(const Value& value) { return value.as_double(static_cast<double>(value.as_int())); }
 
 std::string text_at(int x, int y, std::string_view text, const char* more = "") {
-  return "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\"" + more + ">" + escaped(text) +
+  return "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\"" + more + ">" + xml_escaped(text) +
          "</text>\n";
 }
 

@@ -35,7 +35,7 @@ std::vector<std::string_view> split(std::string_view text, char by) {
 Result<RehearsalOptions::AddedTaint> taint_from(const std::string& text) {
   const auto expected = [&] {
     return wrong("--taint",
-                 quoted(text) + " is not CLUSTER=KEY[=VALUE]:EFFECT, for example member1=fire=high:NoExecute");
+                 shiplog::quoted(text) + " is not CLUSTER=KEY[=VALUE]:EFFECT, for example member1=fire=high:NoExecute");
   };
   const size_t cluster_end = text.find('=');
   const size_t effect_begin = text.rfind(':');
@@ -52,7 +52,8 @@ Result<RehearsalOptions::AddedTaint> taint_from(const std::string& text) {
   if (added.taint.key.empty()) return expected();
   if (added.taint.effect != "NoExecute" && added.taint.effect != "NoSchedule" &&
       added.taint.effect != "PreferNoSchedule") {
-    return wrong("--taint", "the effect of " + quoted(text) + " is not NoExecute, NoSchedule or PreferNoSchedule");
+    return wrong("--taint",
+                 "the effect of " + shiplog::quoted(text) + " is not NoExecute, NoSchedule or PreferNoSchedule");
   }
   return added;
 }
@@ -60,7 +61,8 @@ Result<RehearsalOptions::AddedTaint> taint_from(const std::string& text) {
 Result<Millis> length_from(const std::string& option, const std::string& text, Millis most) {
   const auto parsed = parse_duration(text);
   if (!parsed || parsed.value().value < 0 || parsed.value() > most) {
-    return wrong(option, quoted(text) + " is not a duration such as 30s, 10m or 2h, of at most " + duration_text(most));
+    return wrong(
+        option, shiplog::quoted(text) + " is not a duration such as 30s, 10m or 2h, of at most " + duration_text(most));
   }
   return parsed.value();
 }
@@ -70,7 +72,7 @@ Result<std::optional<Revision>> revision_from(const std::string& text) {
   uint64_t number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc{} || end != text.data() + text.size()) {
-    return wrong("--at", quoted(text) + " is not a revision; a time is for a rehearsal on a server");
+    return wrong("--at", shiplog::quoted(text) + " is not a revision; a time is for a rehearsal on a server");
   }
   return std::optional{Revision{number}};
 }
@@ -91,7 +93,7 @@ Result<RehearsalOptions> rehearsal_options(const RehearseCommandOptions& options
   for (const std::string& text : options.settings) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return wrong("--set", quoted(text) + " is not OPTION=VALUE, for example graceful-eviction-timeout=1m");
+      return wrong("--set", shiplog::quoted(text) + " is not OPTION=VALUE, for example graceful-eviction-timeout=1m");
     }
     auto setting = parse_fleet_option(text.substr(0, equals), text.substr(equals + 1));
     if (!setting) return Error{ErrorCode::kBadRequest, "--set: " + setting.error().message};
@@ -101,7 +103,7 @@ Result<RehearsalOptions> rehearsal_options(const RehearseCommandOptions& options
     const size_t equals = gate.find('=');
     const std::string_view value = equals == std::string_view::npos ? "" : gate.substr(equals + 1);
     if (value != "true" && value != "false") {
-      return wrong("--feature-gates", quoted(gate) + " is not NAME=true or NAME=false");
+      return wrong("--feature-gates", shiplog::quoted(gate) + " is not NAME=true or NAME=false");
     }
     made.gates.emplace_back(gate.substr(0, equals), value == "true");
   }

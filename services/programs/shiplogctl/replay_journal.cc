@@ -20,7 +20,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-double seconds_since(Steady::time_point start) { return std::chrono::duration<double>(Steady::now() - start).count(); }
+double replay_seconds_since(Steady::time_point start) {
+  return std::chrono::duration<double>(Steady::now() - start).count();
+}
 
 uint64_t rate_of(uint64_t entries, double seconds) {
   return static_cast<uint64_t>(seconds > 0 ? static_cast<double>(entries) / seconds : static_cast<double>(entries));
@@ -170,7 +172,7 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
     if (Steady::now() < report_at) return;
     report_at += std::chrono::seconds{1};
     progress << "replayed " << so_far.entries << " of about " << head.value << " entries, revision "
-             << so_far.revision.value << ", " << rate_of(so_far.entries, seconds_since(start)) << " entries/s"
+             << so_far.revision.value << ", " << rate_of(so_far.entries, replay_seconds_since(start)) << " entries/s"
              << std::endl;
   };
   replaying.differs = [&](const Difference& difference) {
@@ -192,7 +194,8 @@ Result<bool> replay_journal(const Backing& backing, const ReplayCommandOptions& 
   if (options.verify) decoding.undecoded_from = replaying.verified ? replaying.verified->next : Offset{0};
   const auto open = [&, from = beginning.next] { return read_decoded(*journal, from, decoding); };
   SHIPLOG_TRY(const Replayed replayed, replay(open, replaying, state));
-  print(replayed, options.verify, seconds_since(start), journal->describe(), beginning.snapshot, read_only, json, out);
+  print(replayed, options.verify, replay_seconds_since(start), journal->describe(), beginning.snapshot, read_only, json,
+        out);
   if (replayed.stop) {
     return Error{ErrorCode::kCorrupt,
                  "the replay stopped at offset " + std::to_string(replayed.last.value) + ": " + *replayed.stop};

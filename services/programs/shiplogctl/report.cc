@@ -12,8 +12,6 @@ constexpr size_t kLongestWhy = 70;
 constexpr size_t kLongestChange = 110;
 constexpr size_t kMostChanges = 12;
 
-std::string number(const Value& value) { return value.is_null() ? "" : std::to_string(value.as_int()); }
-
 // To the second: enough for people, and the revision orders.
 std::string seconds(const Value& time) {
   const std::string text = time.str();
@@ -75,6 +73,8 @@ std::string why_words(const Value& version) {
 
 }  // namespace
 
+std::string number_text(const Value& value) { return value.is_null() ? "" : std::to_string(value.as_int()); }
+
 std::string object_words(const Value& object) {
   if (object.is_null()) return "";
   const std::string ns = object["namespace"].str();
@@ -91,8 +91,8 @@ std::string who_words(const Value& entry) {
 std::string history_table(const Value& history, const Terminal& terminal) {
   Table table{{"REVISION", "TIME", "WHO", "WHY", "CHANGED"}};
   for (const Value& version : history["items"].items()) {
-    table.add({number(version["revision"]), seconds(version["time"]), who_words(version["who"]), why_words(version),
-               changes_words(version)});
+    table.add({number_text(version["revision"]), seconds(version["time"]), who_words(version["who"]),
+               why_words(version), changes_words(version)});
   }
   return table.text(true, terminal);
 }
@@ -112,14 +112,14 @@ std::string blame_table(const Value& blame, const Terminal& terminal) {
   Table table{{"FIELD", "VALUE", "REVISION", "TIME", "WHO", "WHY"}};
   for (const Value& item : blame["items"].items()) {
     if (item["origin"].is_null()) {
-      const std::string from = number(blame["examinedFrom"]);
+      const std::string from = number_text(blame["examinedFrom"]);
       table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), "", "", "",
                  blame["olderDeleted"].as_bool() ? "revision " + from + " or earlier: older versions are deleted"
                                                  : "before revision " + from + ": not examined"});
       continue;
     }
     const Value& origin = blame["origins"][static_cast<size_t>(item["origin"].as_int())];
-    table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), number(origin["revision"]),
+    table.add({item["path"].str(), cut(item["value"].str(), kLongestWhy), number_text(origin["revision"]),
                seconds(origin["time"]), who_words(origin["who"]), short_why_words(origin)});
   }
   return table.text(true, terminal);
@@ -141,7 +141,7 @@ std::string comparison_text(const Value& comparison) {
     for (const Value& version : item["versions"].items()) {
       std::string why = short_why_words(version);
       std::ranges::replace(why, '\n', ' ');
-      text += "  revision " + number(version["revision"]) + ", " + seconds(version["time"]) + ", " +
+      text += "  revision " + number_text(version["revision"]) + ", " + seconds(version["time"]) + ", " +
               who_words(version["who"]) + ": " + why + "\n";
     }
     const auto more = item["count"].as_int() - static_cast<int64_t>(item["versions"].size());
@@ -160,7 +160,7 @@ std::string duration_words(int64_t millis) {
 }
 
 std::string replicas_words(const Value& item, const char* cluster) {
-  return item[cluster].str() + " (" + number(item["replicas"]) + ")";
+  return item[cluster].str() + " (" + number_text(item["replicas"]) + ")";
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ std::string failovers_table(const Value& failovers, const Terminal& terminal) {
       path += (path.empty() ? "" : "\n") + replicas_words(target, "cluster");
     }
     if (failover["unplaced"].as_int() > 0) {
-      path += (path.empty() ? "" : "\n") + ("no cluster (" + number(failover["unplaced"]) + ")");
+      path += (path.empty() ? "" : "\n") + ("no cluster (" + number_text(failover["unplaced"]) + ")");
     }
     const std::string message = failover["message"].str();
     const bool ended = !failover["ended"].is_null();
@@ -194,7 +194,7 @@ std::string chain_table(const Value& chain, const Terminal& terminal) {
   for (const Value& entry : chain["items"].items()) {
     bool first = true;
     for (const Value& event : entry["events"].items()) {
-      table.add({first ? number(entry["offset"]) : "", first ? number(entry["revision"]) : "",
+      table.add({first ? number_text(entry["offset"]) : "", first ? number_text(entry["revision"]) : "",
                  first ? entry["time"].str() : "", first ? who_words(entry) : "", event["kind"].str(),
                  object_words(event["object"]), cut(event["summary"].str(), kLongestChange)});
       first = false;
@@ -218,7 +218,7 @@ std::string audit_table(const Value& audit, const Terminal& terminal) {
     // Of these the event is all there is: no object has changed.
     const bool of_member = entry["events"][0]["kind"].as_string() == "MemberRequested";
     if (result == "denied" || of_member) result += ": " + cut(entry["events"][0]["summary"].str(), kLongestChange);
-    table.add({number(entry["offset"]), number(entry["revision"]), seconds(entry["time"]), who_words(entry),
+    table.add({number_text(entry["offset"]), number_text(entry["revision"]), seconds(entry["time"]), who_words(entry),
                entry["verb"].str(), events, objects, result});
   }
   return table.text(true, terminal);
@@ -238,8 +238,8 @@ std::string event_lines(const Value& entry, const EventFilter& filter, const Ter
   std::string text;
   for (const Value& event : events) {
     if (!of_family(event) || (some && !about(event))) continue;
-    std::string line = entry["time"].str() + "  r" + number(entry["revision"]) + "  " + event["family"].str() + "  " +
-                       who_words(entry) + "  " + event["kind"].str();
+    std::string line = entry["time"].str() + "  r" + number_text(entry["revision"]) + "  " + event["family"].str() +
+                       "  " + who_words(entry) + "  " + event["kind"].str();
     line = joined(line, object_words(event["object"]));
     if (const std::string summary = event["summary"].str(); !summary.empty()) line += ": " + summary;
     const bool refused = entry["result"].as_string() == "refused";

@@ -13,6 +13,9 @@ std::string object_words(const Value& object);
 /// "scheduler" for a service, else the user.
 std::string who_words(const Value& entry);
 
+/// A number in digits; "" for null.
+std::string number_text(const Value& value);
+
 /// Every version: revision, time, requester, cause and what changed.
 std::string history_table(const Value& history, const Terminal& terminal = {});
 /// Each field: its value, and the version that set it.

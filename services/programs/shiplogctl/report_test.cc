@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::ctl {
 namespace {
 
-Value json(const char* text) { return parse_json(text).value(); }
+using test::json;
 
 TEST(CtlReport, HistoryShowsTimeRequesterCauseAndChange) {
   EXPECT_EQ(

@@ -8,7 +8,7 @@
 namespace shiplog::ctl {
 namespace {
 
-constexpr auto kPoll = std::chrono::milliseconds{500};
+constexpr auto kRevokedPoll = std::chrono::milliseconds{500};
 /// API servers cache the validation of a token for some seconds.
 constexpr auto kRevoked = std::chrono::seconds{30};
 
@@ -26,7 +26,7 @@ Result<void> expect_refused(const std::string& name, ClientTarget old) {
                                              ") has new credentials, but the member still accepts the old token 30 s "
                                              "after its Secret was deleted"};
     }
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kRevokedPoll);
   }
 }
 

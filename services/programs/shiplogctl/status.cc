@@ -11,13 +11,12 @@
 #include "services/programs/shiplogctl/bindings.h"
 #include "services/programs/shiplogctl/control_plane_report.h"
 #include "services/programs/shiplogctl/document.h"
+#include "services/programs/shiplogctl/join.h"
 #include "services/programs/shiplogctl/table.h"
 
 namespace shiplog::ctl {
 namespace {
 
-constexpr const char* kClusters = "/apis/cluster.karmada.io/v1alpha1/clusters";
-constexpr const char* kWork = "/apis/work.karmada.io/v1alpha2";
 constexpr size_t kLongestReason = 160;
 
 struct WorkloadKind {
@@ -44,17 +43,19 @@ class StatusReader {
 
   Result<FleetObjects> fleet(StatusOptions& options) {
     FleetObjects fleet;
-    SHIPLOG_TRY(Value bindings, read(path_of(kWork, "resourcebindings", options.ns), ""));
+    SHIPLOG_TRY(Value bindings, read(path_of(kBindingGroup, "resourcebindings", options.ns), ""));
     if (bindings.is_null() && options.ns.empty() && !options.fallback.empty()) {
       options.ns = options.fallback;
       err_ << "notice: only namespace " << options.ns << " is shown: listing all namespaces is forbidden" << std::endl;
-      SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));
+      SHIPLOG_TRY(bindings, plane_.get(path_of(kBindingGroup, "resourcebindings", options.ns)));
     } else if (bindings.is_null()) {
-      SHIPLOG_TRY(bindings, plane_.get(path_of(kWork, "resourcebindings", options.ns)));  // fails with the reason
+      SHIPLOG_TRY(bindings,
+                  plane_.get(path_of(kBindingGroup, "resourcebindings", options.ns)));  // fails with the reason
     }
     fleet.bindings = bindings["items"];
     if (options.ns.empty()) {
-      SHIPLOG_TRY(const Value wide, read(path_of(kWork, "clusterresourcebindings", ""), "ClusterResourceBindings"));
+      SHIPLOG_TRY(const Value wide,
+                  read(path_of(kBindingGroup, "clusterresourcebindings", ""), "ClusterResourceBindings"));
       for (const Value& item : wide["items"].items()) fleet.bindings.push_back(item);
     }
     SHIPLOG_TRY(const Value clusters, read(kClusters, "Clusters"));

@@ -28,7 +28,7 @@ int64_t units_of(const Value& quantity) {
   return parsed ? parsed.value().units() : 0;
 }
 
-Value::Array items_of(const Value& list) {
+Value::Array items_or_itself(const Value& list) {
   if (!list.contains("items")) return {list};
   return {list["items"].items().begin(), list["items"].items().end()};
 }
@@ -123,7 +123,7 @@ void add_sum(Table& table, const Read& rows, size_t cells_before, bool with_perc
 
 std::vector<ResourceUse> pod_use(const Value& metrics, const std::string& cluster, bool containers) {
   Read rows;
-  for (const Value& pod : items_of(metrics)) {
+  for (const Value& pod : items_or_itself(metrics)) {
     ResourceUse use{.cluster = cluster,
                     .ns = printable(pod["metadata"]["namespace"].as_string(), 300),
                     .pod = printable(pod["metadata"]["name"].as_string(), 300),
@@ -146,9 +146,9 @@ std::vector<ResourceUse> pod_use(const Value& metrics, const std::string& cluste
 
 std::vector<ResourceUse> node_use(const Value& nodes, const Value& metrics, const std::string& cluster, bool capacity) {
   std::map<std::string, Value> usage;
-  for (const Value& one : items_of(metrics)) usage[one["metadata"]["name"].str()] = one["usage"];
+  for (const Value& one : items_or_itself(metrics)) usage[one["metadata"]["name"].str()] = one["usage"];
   Read rows;
-  for (const Value& node : items_of(nodes)) {
+  for (const Value& node : items_or_itself(nodes)) {
     const std::string name = node["metadata"]["name"].str();
     const Value& of = node["status"][capacity ? "capacity" : "allocatable"];
     const auto used = usage.find(name);

@@ -11,14 +11,11 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr auto kPoll = std::chrono::milliseconds{250};
-constexpr auto kReport = std::chrono::seconds{5};
-
 // True: the Cluster is removed.
 Result<bool> wait_until_gone(ServerConnection& plane, const std::string& name, int64_t seconds,
                              std::ostream& progress) {
   const auto deadline = Steady::now() + std::chrono::seconds{seconds};
-  auto report_at = Steady::now() + kReport;
+  auto report_at = Steady::now() + kReportEvery;
   while (true) {
     const auto cluster = plane.get(std::string{kClusters} + "/" + name);
     if (!cluster && cluster.error().code == ErrorCode::kNotFound) return true;
@@ -28,7 +25,7 @@ Result<bool> wait_until_gone(ServerConnection& plane, const std::string& name, i
     if (now >= report_at) {
       progress << "waiting for cluster(" << name << ") to be removed: " << what_holds(plane, cluster.value())
                << std::endl;
-      report_at = now + kReport;
+      report_at = now + kReportEvery;
     }
     std::this_thread::sleep_for(kPoll);
   }

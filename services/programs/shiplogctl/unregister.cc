@@ -15,12 +15,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr auto kPoll = std::chrono::milliseconds{250};
-
-std::string path_of(const std::pair<std::string, Value>& object) {
-  return object.first + "/" + object.second["metadata"]["name"].str();
-}
-
 Result<void> remove_if_there(ServerConnection& server, const std::string& path) {
   const auto removed = server.remove(path);
   if (removed || removed.error().code == ErrorCode::kNotFound) return ok();

@@ -49,8 +49,6 @@ std::string verdict(const Value& cluster) {
   return cluster["replicas"].is_null() ? "passes every filter, not selected" : "chosen";
 }
 
-std::string number(const Value& value) { return value.is_null() ? "" : std::to_string(value.as_int()); }
-
 std::string score(const Value& cluster) {
   if (cluster["scores"].size() == 0) return "";
   int64_t sum = 0;
@@ -91,8 +89,8 @@ std::string placement_text(const Value& why) {
   Table remedies =
       changed ? Table{{"LEFT OUT", "WOULD HAVE TAKEN", "TAKES NOW"}} : Table{{"LEFT OUT", "WOULD HAVE TAKEN"}};
   for (const Value& cluster : why["clusters"].items()) {
-    table.add({cluster["cluster"].str(), number(cluster["replicas"]), score(cluster),
-               number(cluster["availableReplicas"]), verdict(cluster)});
+    table.add({cluster["cluster"].str(), number_text(cluster["replicas"]), score(cluster),
+               number_text(cluster["availableReplicas"]), verdict(cluster)});
     const std::string words = remedy(cluster["remedy"]);
     if (words.empty()) continue;
     std::vector<std::string> row{cluster["cluster"].str(), words};

@@ -11,8 +11,6 @@
 namespace shiplog::ctl {
 namespace {
 
-constexpr const char* kWork = "/apis/work.karmada.io/v1alpha2";
-
 Value workload(const Value& binding, const BindingTarget& target) {
   const Value& resource = binding["spec"]["resource"];
   Value item = Value::object({{"apiVersion", resource["apiVersion"]},
@@ -77,10 +75,10 @@ Result<void> get_workloads(ServerConnection& plane, const WorkloadsOptions& opti
     if (!cluster && cluster.error().code == ErrorCode::kNotFound) return cluster.error();
   }
   const std::string scope = options.ns.empty() ? "" : "/namespaces/" + options.ns;
-  SHIPLOG_TRY(const Value bound, plane.get(kWork + scope + "/resourcebindings", at));
+  SHIPLOG_TRY(const Value bound, plane.get(kBindingGroup + scope + "/resourcebindings", at));
   Value items = workloads_of(bound["items"], options);
   if (options.all_kinds && options.ns.empty()) {
-    SHIPLOG_TRY(const Value wide, plane.get(std::string{kWork} + "/clusterresourcebindings", at));
+    SHIPLOG_TRY(const Value wide, plane.get(std::string{kBindingGroup} + "/clusterresourcebindings", at));
     const Value of_cluster_scope = workloads_of(wide["items"], options);
     for (const Value& item : of_cluster_scope.items()) items.push_back(item);
   }

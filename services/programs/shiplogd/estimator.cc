@@ -42,7 +42,7 @@ Result<ClientTarget> member_target(const EstimatorServerOptions& options) {
   return context.target;
 }
 
-Result<void> run(const EstimatorServerOptions& options) {
+Result<void> run_server(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
   const SystemClock clock;
   const auto connect =
@@ -90,7 +90,7 @@ Result<void> run(const EstimatorServerOptions& options) {
 }  // namespace
 
 int estimator_server(const EstimatorServerOptions& options) {
-  if (const auto ran = run(options); !ran) {
+  if (const auto ran = run_server(options); !ran) {
     std::fprintf(stderr, "shiplogd: %s\n", ran.error().message.c_str());
     return 1;
   }

@@ -32,7 +32,7 @@ void MallocExtension_ReleaseToSystem(size_t bytes) __attribute__((weak));
 namespace shiplog {
 namespace {
 
-std::atomic<bool> failed{false};
+std::atomic<bool> has_failed{false};
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -126,11 +126,11 @@ size_t heap_bytes() {
 }
 
 void stop_process() {
-  failed = true;
+  has_failed = true;
   ::kill(::getpid(), SIGTERM);
 }
 
-bool stopped_by_failure() { return failed; }
+bool stopped_by_failure() { return has_failed; }
 
 StopDeadline::StopDeadline(Millis longest)
     : thread_{[this, longest] {

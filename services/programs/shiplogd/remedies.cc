@@ -30,9 +30,9 @@ struct Beside {
       if (gates.overcommit_protection) unsettled.move(key, Value{}, object);
     }
     const auto find = [&](const ObjectKey& wanted) -> const Value& {
-      static const Value kNone;
+      static const Value kMissing;
       const auto found = std::ranges::find(scene.beside, wanted, &std::pair<ObjectKey, Value>::first);
-      return found == scene.beside.end() ? kNone : found->second;
+      return found == scene.beside.end() ? kMissing : found->second;
     };
     for (const auto& [key, object] : scene.beside) {
       const Value& resource = object["spec"]["resource"];

@@ -32,7 +32,7 @@
 namespace shiplog {
 namespace {
 
-constexpr const char* kUserAgent = "shiplogd-member/" SHIPLOG_VERSION;
+constexpr const char* kMemberUserAgent = "shiplogd-member/" SHIPLOG_VERSION;
 
 /// A member is alone: it always leads.
 class Alone final : public Election {
@@ -151,7 +151,7 @@ class TrialMember {
                                                     .executor = &loop_,
                                                     .random = &random_,
                                                     .election = &election_,
-                                                    .user_agent = kUserAgent});
+                                                    .user_agent = kMemberUserAgent});
     FaultSwitches::Settings settings;
     settings.latency = Millis{options_.latency_ms};
     settings.refuse = options_.refuse;
@@ -213,7 +213,7 @@ class TrialMember {
   }
 
   void begin() {
-    EntryOrigin origin{.service = "member", .user_agent = kUserAgent};
+    EntryOrigin origin{.service = "member", .user_agent = kMemberUserAgent};
     // The same cluster after a restart: its objects' uids (kube-system's is the cluster's id) derive from its identity.
     const Hash128 digest = siphash128(options_.member.name + "\n" + identity_.authority.certificate_pem);
     for (size_t index = 0; index < 8; ++index) {
@@ -237,7 +237,8 @@ class TrialMember {
       return stop_process();
     }
     roles_->start();
-    append_in_turn(stack_->replica(), {.service = "api", .user_agent = kUserAgent}, {{"access", decide_access}}, [] {});
+    append_in_turn(stack_->replica(), {.service = "api", .user_agent = kMemberUserAgent}, {{"access", decide_access}},
+                   [] {});
     if (auto written =
             write_admin_kubeconfig(options_.common.kubeconfig_out, options_.member.name, api_->url(), identity_);
         !written) {

@@ -29,7 +29,7 @@ Result<void> refuse_unless_empty(const std::string& folder) {
   return Error{ErrorCode::kConflict, folder + " is not empty: restore into a new folder"};
 }
 
-void remove_companions(const std::string& database) {
+void remove_companions_and_wal(const std::string& database) {
   std::error_code none;
   for (const char* companion : {"-head", "-shm", "-wal"}) fs::remove(database + companion, none);
 }
@@ -133,7 +133,7 @@ class Staging {
       SHIPLOG_TRY(const auto opened, open_sqlite_journal(file(name + ".db"), {.create = false}));
       return digest_of(*opened, {.base = base, .base_next = journal.snapshot_next});
     }();
-    remove_companions(file(name + ".db"));
+    remove_companions_and_wal(file(name + ".db"));
     return digest;
   }
 
@@ -191,8 +191,8 @@ class Staging {
       SHIPLOG_TRY(const auto to, open_sqlite_journal(shorter, {.first_offset = journal.first}));
       SHIPLOG_TRY(copy_records(*from, *to, {.end = end, .from_snapshot = true}));
     }
-    remove_companions(whole);
-    remove_companions(shorter);
+    remove_companions_and_wal(whole);
+    remove_companions_and_wal(shorter);
     std::error_code failed;
     fs::rename(shorter, whole, failed);
     if (failed) return io_error("rename " + shorter, failed);

@@ -14,14 +14,6 @@ namespace {
 
 constexpr const char* kPriorityClass = "priorityclasses.scheduling.k8s.io";
 
-void set_or_erase(Value& object, const char* field, const Value& value) {
-  if (value.is_null()) {
-    object.erase(field);
-  } else {
-    object.set(field, value);
-  }
-}
-
 void set_metadata(Value& made, const ObjectKey& binding, const Value& object, const Policy& policy) {
   const bool cluster_scoped = binding.ns.empty();
   Value& metadata = made.edit("metadata");

@@ -4,6 +4,7 @@
 
 #include "events/state/policy_identity.h"
 #include "services/roles/binder/claim.h"
+#include "tests/support/binder_loop.h"
 #include "tests/support/given.h"
 
 namespace shiplog::binder {
@@ -12,15 +13,10 @@ namespace {
 using given::History;
 using given::json;
 
-const ObjectKey kWeb{"deployments.apps", "default", "web"};
-const ObjectKey kPolicy{type::kPropagationPolicy, "default", "p"};
-const ObjectKey kClusterPolicy{type::kClusterPropagationPolicy, "", "cp"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
-
-constexpr const char* kDeployment = R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3,
+constexpr const char* kRequestingDeployment = R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3,
     "template": {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]}}}})";
 
-std::string policy_text(const std::string& more = "", const std::string& selector = R"(, "name": "web")") {
+std::string policy_on_m1(const std::string& more = "", const std::string& selector = R"(, "name": "web")") {
   return R"({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": {"resourceSelectors":
       [{"apiVersion": "apps/v1", "kind": "Deployment")" +
          selector + R"(}], "placement": {"clusterAffinity": {"clusterNames": ["m1"]}})" + more + "}}";
@@ -29,7 +25,7 @@ std::string policy_text(const std::string& more = "", const std::string& selecto
 /// A Deployment, a policy that names it, and everything decided.
 History bound() {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text());
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1());
   history.settle(decide, kPolicy);
   history.settle(decide, kWeb);
   return history;
@@ -37,7 +33,7 @@ History bound() {
 
 TEST(BinderDecide, GivesAPolicyItsPermanentIdAndFinalizer) {  // D-15
   History history;
-  history.object(kPolicy, policy_text());
+  history.object(kPolicy, policy_on_m1());
   EXPECT_EQ(history.settle(decide, kPolicy), 1);
   const Value& policy = history.state().value_of(kPolicy);
   EXPECT_EQ(label_of(policy, label::kPolicyId), uid_of(policy));
@@ -46,7 +42,7 @@ TEST(BinderDecide, GivesAPolicyItsPermanentIdAndFinalizer) {  // D-15
 
 TEST(BinderDecide, ClaimsTheTemplateAndPutsItsBindingInOneEntry) {  // D-16, D-20 to D-24, D-17, D-27, N-1
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text());
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1());
   history.settle(decide, kPolicy);
   const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   ASSERT_EQ(decision.events.size(), 2U);
@@ -70,13 +66,13 @@ TEST(BinderDecide, ClaimsTheTemplateAndPutsItsBindingInOneEntry) {  // D-16, D-2
 
 TEST(BinderDecide, WaitsForThePolicysPermanentId) {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text());
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1());
   EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
 
 TEST(BinderDecide, IsTheSameEachTimeItIsComputed) {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text());
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1());
   history.settle(decide, kPolicy);
   EXPECT_EQ(decide(history.state(), kWeb, history.now()).value(), decide(history.state(), kWeb, {}).value());
 }
@@ -86,8 +82,8 @@ TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7, N-7, T-1
   for (const char* ns : {"karmada-es-m1", "karmada-system", "kube-system"}) {
     History history;
     history.object({type::kNamespace, "", ns}, R"({"apiVersion": "v1", "kind": "Namespace"})");
-    history.object({"deployments.apps", ns, "web"}, kDeployment);
-    history.object(kClusterPolicy, policy_text());
+    history.object({"deployments.apps", ns, "web"}, kRequestingDeployment);
+    history.object(kClusterPolicy, policy_on_m1());
     history.settle(decide, kClusterPolicy);
     EXPECT_FALSE(decision_of(decide(history.state(), {"deployments.apps", ns, "web"}, {}))) << ns;
   }
@@ -101,9 +97,9 @@ TEST(BinderDecide, LeavesTheFleetsOwnObjectsAlone) {  // D-2, D-4, D-7, N-7, T-1
 
 TEST(BinderDecide, ANamespacesOwnPolicyWinsAgainstAClusterPolicyOfAnyPriority) {  // D-11, TRAP-8
   History history;
-  history.object(kWeb, kDeployment)
-      .object(kClusterPolicy, policy_text(R"(, "priority": 100)"))
-      .object(kPolicy, policy_text());
+  history.object(kWeb, kRequestingDeployment)
+      .object(kClusterPolicy, policy_on_m1(R"(, "priority": 100)"))
+      .object(kPolicy, policy_on_m1());
   history.settle(decide, kPolicy);
   history.settle(decide, kClusterPolicy);
   history.settle(decide, kWeb);
@@ -113,7 +109,7 @@ TEST(BinderDecide, ANamespacesOwnPolicyWinsAgainstAClusterPolicyOfAnyPriority) {
 TEST(BinderDecide, ChoosesByPriorityThenMatchThenName) {  // D-12
   const auto winner = [](const std::vector<std::pair<std::string, std::string>>& policies) {
     History history;
-    history.object(kWeb, kDeployment);
+    history.object(kWeb, kRequestingDeployment);
     for (const auto& [name, text] : policies) {
       history.object({type::kPropagationPolicy, "default", name}, text);
       history.settle(decide, {type::kPropagationPolicy, "default", name});
@@ -121,17 +117,17 @@ TEST(BinderDecide, ChoosesByPriorityThenMatchThenName) {  // D-12
     history.settle(decide, kWeb);
     return claim_of(history.state().value_of(kWeb))->policy.name;
   };
-  const std::string by_kind = policy_text("", "");
-  EXPECT_EQ(winner({{"a", policy_text()}, {"b", policy_text(R"(, "priority": 1)", "")}}), "b");
-  EXPECT_EQ(winner({{"a", by_kind}, {"b", policy_text("", R"(, "labelSelector": {})")}}), "b");
-  EXPECT_EQ(winner({{"a", policy_text("", R"(, "labelSelector": {})")}, {"b", policy_text()}}), "b");
+  const std::string by_kind = policy_on_m1("", "");
+  EXPECT_EQ(winner({{"a", policy_on_m1()}, {"b", policy_on_m1(R"(, "priority": 1)", "")}}), "b");
+  EXPECT_EQ(winner({{"a", by_kind}, {"b", policy_on_m1("", R"(, "labelSelector": {})")}}), "b");
+  EXPECT_EQ(winner({{"a", policy_on_m1("", R"(, "labelSelector": {})")}, {"b", policy_on_m1()}}), "b");
   EXPECT_EQ(winner({{"b", by_kind}, {"a", by_kind}}), "a");
 }
 
 TEST(BinderDecide, AClaimedTemplateStaysWithItsPolicy) {  // D-18, D-37, D-17, TRAP-8
   History history = bound();
   const ObjectKey better{type::kPropagationPolicy, "default", "better"};
-  history.object(better, policy_text(R"(, "priority": 100, "preemption": "Never")"));
+  history.object(better, policy_on_m1(R"(, "priority": 100, "preemption": "Never")"));
   history.settle(decide, better);
   EXPECT_FALSE(decision_of(decide(history.state(), kWeb, history.now())));
 }
@@ -198,7 +194,7 @@ TEST(BinderDecide, ADeletedPolicyAlsoReleasesBindingsWhoseTemplateIsDeleted) {  
 TEST(BinderDecide, AReleasedTemplateGoesToTheNextPolicyWithTheSameBinding) {  // D-19, D-39, D-20
   History history = bound();
   const std::string uid = history.state().value_of(kBinding)["metadata"]["uid"].str();
-  history.object(kClusterPolicy, policy_text());
+  history.object(kClusterPolicy, policy_on_m1());
   history.settle(decide, kClusterPolicy);
   history.remove(kPolicy);
   history.settle(decide, kWeb);
@@ -208,7 +204,7 @@ TEST(BinderDecide, AReleasedTemplateGoesToTheNextPolicyWithTheSameBinding) {  //
 
 TEST(BinderDecide, ANewTemplateOfTheSameNameWaitsForTheOldBindingToGo) {  // D-30
   History history = bound();
-  history.remove(kWeb).object(kWeb, kDeployment);
+  history.remove(kWeb).object(kWeb, kRequestingDeployment);
   const auto decided = decide(history.state(), kWeb, history.now());
   ASSERT_FALSE(decided);
   EXPECT_EQ(decided.error().code, ErrorCode::kConflict);
@@ -219,7 +215,7 @@ TEST(BinderDecide, ANewTemplateTakesTheBindingOfOneThatWasDeletedWithoutItsDepen
   const std::string binding_uid{uid_of(history.state().value_of(kBinding))};
   const std::string template_uid{uid_of(history.state().value_of(kWeb))};
   history.edit(kBinding, [](Value& binding) { binding.edit("metadata").erase("ownerReferences"); });
-  history.remove(kWeb).object(kWeb, kDeployment);
+  history.remove(kWeb).object(kWeb, kRequestingDeployment);
   history.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 5); });
   EXPECT_EQ(history.settle(decide, kWeb), 1);
   const Value& binding = history.state().value_of(kBinding);
@@ -237,7 +233,7 @@ TEST(BinderDecide, ABindingWithoutOwnerOfAnotherKindIsNotTaken) {  // N-2
     binding.edit("metadata").erase("ownerReferences");
     binding.edit("spec").edit("resource").set("apiVersion", "example.com/v1");
   });
-  history.remove(kWeb).object(kWeb, kDeployment);
+  history.remove(kWeb).object(kWeb, kRequestingDeployment);
   const auto decided = decide(history.state(), kWeb, history.now());
   ASSERT_FALSE(decided);
   EXPECT_EQ(decided.error().code, ErrorCode::kConflict);
@@ -245,7 +241,7 @@ TEST(BinderDecide, ABindingWithoutOwnerOfAnotherKindIsNotTaken) {  // N-2
 
 TEST(BinderDecide, WaitsForDependentOverrides) {  // D-13
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "dependentOverrides": ["op"])"));
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1(R"(, "dependentOverrides": ["op"])"));
   history.settle(decide, kPolicy);
   const auto decided = decide(history.state(), kWeb, history.now());
   ASSERT_FALSE(decided);
@@ -281,7 +277,7 @@ TEST(BinderDecide, ThirdPartySuspensionOfSchedulingSurvivesAPolicyEdit) {  // D-
 
 TEST(BinderDecide, NamesFieldsOfThePolicyThatWereIgnoredBeforeVersion7) {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);
   const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   EXPECT_NE(step_of<FailoverIgnored>(std::get<BindingPut>(decision.events.at(1)).why), nullptr);
@@ -290,7 +286,7 @@ TEST(BinderDecide, NamesFieldsOfThePolicyThatWereIgnoredBeforeVersion7) {
 TEST(BinderDecide, TakesSpecFailoverOverAndActsOnIt_3_1) {
   History history;
   history.accept({FoldVersionActivated{kFoldVersion}});
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "failover": {"application": {}})"));
+  history.object(kWeb, kRequestingDeployment).object(kPolicy, policy_on_m1(R"(, "failover": {"application": {}})"));
   history.settle(decide, kPolicy);
   const auto decision = *decision_of(decide(history.state(), kWeb, history.now()));
   const BindingPut& put = std::get<BindingPut>(decision.events.at(1));
@@ -301,8 +297,10 @@ TEST(BinderDecide, TakesSpecFailoverOverAndActsOnIt_3_1) {
 TEST(BinderDecide, LabelsOfTheTemplateNameItsAffinityGroups_D_29) {
   const auto groups = [](const char* labels, const char* affinity) {
     History history;
-    history.object(kWeb, kDeployment).edit(kWeb, [&](Value& web) { web.edit("metadata").set("labels", json(labels)); });
-    history.object(kPolicy, policy_text()).edit(kPolicy, [&](Value& policy) {
+    history.object(kWeb, kRequestingDeployment).edit(kWeb, [&](Value& web) {
+      web.edit("metadata").set("labels", json(labels));
+    });
+    history.object(kPolicy, policy_on_m1()).edit(kPolicy, [&](Value& policy) {
       policy.edit("spec").edit("placement").set("workloadAffinity", json(affinity));
     });
     history.settle(decide, kPolicy);
@@ -325,7 +323,7 @@ TEST(BinderDecide, ComponentsTakeThePlaceOfReplicasWhereTheGateIsOn_D_28_L_8) {
   history.object(flink, R"({"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "spec": {
       "jobManager": {"replicas": 1, "resource": {"cpu": 1, "memory": "1Gi"}},
       "taskManager": {"replicas": 2, "resource": {"cpu": 2, "memory": "2Gi"}}}})");
-  history.object(kPolicy, policy_text()).edit(kPolicy, [](Value& policy) {
+  history.object(kPolicy, policy_on_m1()).edit(kPolicy, [](Value& policy) {
     policy.edit("spec").set("resourceSelectors",
                             json(R"([{"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment"}])"));
   });
@@ -373,7 +371,7 @@ TEST(BinderDecide, ANegativeRequestDoesNotLowerUsage) {
     history.object(flink, R"({"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "spec": {
         "jobManager": {"replicas": 1, "resource": {"cpu": -100, "memory": "1Gi"}},
         "taskManager": {"replicas": 2, "resource": {"cpu": -100, "memory": "2Gi"}}}})");
-    history.object(kPolicy, policy_text()).edit(kPolicy, [](Value& policy) {
+    history.object(kPolicy, policy_on_m1()).edit(kPolicy, [](Value& policy) {
       policy.edit("spec").set("resourceSelectors",
                               json(R"([{"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment"}])"));
     });

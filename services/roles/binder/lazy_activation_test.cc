@@ -14,32 +14,19 @@ namespace {
 
 using given::json;
 
-const ObjectKey kWeb{"deployments.apps", "default", "web"};
-const ObjectKey kPolicy{type::kPropagationPolicy, "default", "p"};
 const ObjectKey kNext{type::kPropagationPolicy, "default", "q"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
 
-constexpr const char* kDeployment =
-    R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1, "template": {"spec": {}}}})";
-
-std::string policy_text(const std::string& cluster, const std::string& more = R"(, "activationPreference": "Lazy")") {
+std::string lazy_policy(const std::string& cluster, const std::string& more = R"(, "activationPreference": "Lazy")") {
   return R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default",
       "name": "web"}], "placement": {"clusterAffinity": {"clusterNames": [")" +
          cluster + R"("]}})" + more + "}}";
 }
 
-std::string holder(const Loop& loop, const ObjectKey& key = kWeb) {
-  const auto claim = claim_of(loop.history.state().value_of(key));
-  return claim ? claim->policy.name.str() : "";
-}
-std::string placed_on(const Loop& loop) {
-  return loop.history.state().value_of(kBinding)["spec"]["placement"]["clusterAffinity"]["clusterNames"][0].str();
-}
 void touch(Loop& loop) {
   loop.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", web["spec"]["replicas"].as_int() + 1); });
 }
 void place(Loop& loop, const ObjectKey& policy, const char* cluster) {
-  loop.edit(policy, [&](Value& value) { value.set("spec", json(policy_text(cluster))["spec"]); });
+  loop.edit(policy, [&](Value& value) { value.set("spec", json(lazy_policy(cluster))["spec"]); });
 }
 std::string noted(const Loop& loop) {
   return std::string{annotation_of(loop.history.state().value_of(kWeb), kLazyDigestAnnotation)};
@@ -62,7 +49,7 @@ TEST(BinderLazy, WhatIsTheUsersInATemplate_D_6) {
 TEST(BinderLazy, ATemplateThatWasThereIsOnlyClaimedUntilTheUserTouchesIt_D_47_D_48a) {
   Loop loop;
   loop.create(kWeb, kDeployment);
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   EXPECT_EQ(holder(loop), "p");
   EXPECT_FALSE(label_of(loop.history.state().value_of(kWeb), label::kPolicyId).empty());
   EXPECT_EQ(loop.history.state().find(kBinding), nullptr);
@@ -75,7 +62,7 @@ TEST(BinderLazy, ATemplateThatWasThereIsOnlyClaimedUntilTheUserTouchesIt_D_47_D_
 TEST(BinderLazy, AStatusOrALabelOfKarmadasIsNoTouch_D_6_D_47) {
   Loop loop;
   loop.create(kWeb, kDeployment);
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   loop.edit(kWeb, [](Value& web) { web.edit("metadata").edit("labels").set("x.karmada.io/y", "z"); });
   loop.edit(kWeb, [](Value& web) { web.edit("status").set("replicas", 4); });
   EXPECT_EQ(loop.history.state().find(kBinding), nullptr);
@@ -85,14 +72,14 @@ TEST(BinderLazy, AStatusOrALabelOfKarmadasIsNoTouch_D_6_D_47) {
 
 TEST(BinderLazy, ALaterTemplateIsPropagatedAtOnce_D_48b) {
   Loop loop;
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   loop.create(kWeb, kDeployment);
   EXPECT_EQ(placed_on(loop), "m1");
 }
 
 TEST(BinderLazy, ATemplateFromBeforeThePolicyGotItsIdCountsAsLater_D_48b) {
   given::History history;
-  history.object(kPolicy, policy_text("m1")).object(kWeb, kDeployment);
+  history.object(kPolicy, lazy_policy("m1")).object(kWeb, kDeployment);
   history.settle(decide, kPolicy);
   history.settle(decide, kWeb);
   EXPECT_NE(history.state().find(kBinding), nullptr);
@@ -100,7 +87,7 @@ TEST(BinderLazy, ATemplateFromBeforeThePolicyGotItsIdCountsAsLater_D_48b) {
 
 TEST(BinderLazy, AnEditOfThePolicyWaitsForTheTouchAndThenTheNewestCounts_D_48c_D_48d) {
   Loop loop;
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   loop.create(kWeb, kDeployment);
   const Value before = loop.history.state().value_of(kBinding);
   place(loop, kPolicy, "m2");
@@ -114,9 +101,9 @@ TEST(BinderLazy, AnEditOfThePolicyWaitsForTheTouchAndThenTheNewestCounts_D_48c_D
 TEST(BinderLazy, DeletingThePolicyStripsTheClaims_D_48e) {
   for (const bool bound : {true, false}) {
     Loop loop;
-    if (bound) loop.create(kPolicy, policy_text("m1"));
+    if (bound) loop.create(kPolicy, lazy_policy("m1"));
     loop.create(kWeb, kDeployment);
-    if (!bound) loop.create(kPolicy, policy_text("m1"));
+    if (!bound) loop.create(kPolicy, lazy_policy("m1"));
     ASSERT_EQ(loop.history.state().find(kBinding) != nullptr, bound);
     loop.fold({DeletionRequested{kPolicy}});
     EXPECT_EQ(loop.history.state().find(kPolicy), nullptr);
@@ -129,7 +116,7 @@ TEST(BinderLazy, DeletingThePolicyStripsTheClaims_D_48e) {
 
 TEST(BinderLazy, ASelectorThatBeginsToSelectItClaimsOnly_D_47) {
   Loop loop;
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   loop.edit(kPolicy,
             [](Value& policy) { policy.edit("spec").edit("resourceSelectors").edit_items()[0].set("name", "other"); });
   loop.create(kWeb, kDeployment);
@@ -144,7 +131,7 @@ TEST(BinderLazy, ASelectorThatBeginsToSelectItClaimsOnly_D_47) {
 TEST(BinderLazy, APolicyThatTurnsEagerIsAppliedAndOneThatTurnsLazyWaits_D_47) {
   Loop loop;
   loop.create(kWeb, kDeployment);
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   loop.edit(kPolicy, [](Value& policy) { policy.edit("spec").erase("activationPreference"); });
   EXPECT_EQ(placed_on(loop), "m1");
   EXPECT_TRUE(noted(loop).empty());
@@ -159,8 +146,8 @@ TEST(BinderLazy, WhatAnotherPolicyReleasesIsOnlyClaimed_D_19_D_47) {
   for (const char* first : {R"(, "activationPreference": "Lazy")", ""}) {
     Loop loop;
     loop.create(kWeb, kDeployment);
-    loop.create(kPolicy, policy_text("m1", first));
-    loop.create(kNext, policy_text("m2"));
+    loop.create(kPolicy, lazy_policy("m1", first));
+    loop.create(kNext, lazy_policy("m2"));
     ASSERT_EQ(holder(loop), "p");
     const bool bound = loop.history.state().find(kBinding) != nullptr;
     loop.fold({DeletionRequested{kPolicy}});
@@ -179,9 +166,9 @@ TEST(BinderLazy, WhatAnotherPolicyReleasesIsOnlyClaimed_D_19_D_47) {
 
 TEST(BinderLazy, APreemptingLazyPolicyTakesTheClaimNowAndTheBindingLater_D_43_D_47) {
   Loop loop;
-  loop.create(kPolicy, policy_text("m1", ""));
+  loop.create(kPolicy, lazy_policy("m1", ""));
   loop.create(kWeb, kDeployment);
-  loop.create(kNext, policy_text("m2", R"(, "activationPreference": "Lazy", "preemption": "Always", "priority": 1)"));
+  loop.create(kNext, lazy_policy("m2", R"(, "activationPreference": "Lazy", "preemption": "Always", "priority": 1)"));
   EXPECT_EQ(holder(loop), "q");
   EXPECT_EQ(placed_on(loop), "m1");
   touch(loop);
@@ -191,7 +178,7 @@ TEST(BinderLazy, APreemptingLazyPolicyTakesTheClaimNowAndTheBindingLater_D_43_D_
 
 TEST(BinderLazy, ADeletedBindingIsCreatedAgain) {
   Loop loop;
-  loop.create(kPolicy, policy_text("m1"));
+  loop.create(kPolicy, lazy_policy("m1"));
   loop.create(kWeb, kDeployment);
   loop.edit(kBinding, [](Value& binding) { binding.edit("metadata").erase("finalizers"); });
   loop.fold({ObjectRemoved{kBinding}});
@@ -200,9 +187,9 @@ TEST(BinderLazy, ADeletedBindingIsCreatedAgain) {
 
 TEST(BinderLazy, AMissingOverrideHoldsBackTheSuccessorButNotTheRelease_D_13_D_38) {
   Loop loop;
-  loop.create(kPolicy, policy_text("m1", ""));
+  loop.create(kPolicy, lazy_policy("m1", ""));
   loop.create(kWeb, kDeployment);
-  loop.create(kNext, policy_text("m2", R"(, "dependentOverrides": ["op"])"));
+  loop.create(kNext, lazy_policy("m2", R"(, "dependentOverrides": ["op"])"));
   loop.fold({DeletionRequested{kPolicy}});
   EXPECT_EQ(loop.history.state().find(kPolicy), nullptr);
   EXPECT_EQ(holder(loop), "");

@@ -15,12 +15,6 @@ namespace {
 
 using given::json;
 
-const ObjectKey kWeb{"deployments.apps", "default", "web"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
-
-constexpr const char* kDeployment =
-    R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1, "template": {"spec": {}}}})";
-
 ObjectKey policy_key(const std::string& name) {
   return name.starts_with("c") ? ObjectKey{type::kClusterPropagationPolicy, "", name}
                                : ObjectKey{type::kPropagationPolicy, "default", name};
@@ -32,15 +26,6 @@ std::string policy_text(const std::string& name, int priority, bool always,
   return R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment")" + selector +
          R"(}], "placement": {"clusterAffinity": {"clusterNames": [")" + name + R"("]}}, "priority": )" +
          std::to_string(priority) + R"(, "preemption": ")" + (always ? "Always" : "Never") + R"("}})";
-}
-
-std::string holder(const Loop& loop, const ObjectKey& key = kWeb) {
-  const auto claim = claim_of(loop.history.state().value_of(key));
-  return claim ? claim->policy.name.str() : "";
-}
-
-std::string placed_on(const Loop& loop) {
-  return loop.history.state().value_of(kBinding)["spec"]["placement"]["clusterAffinity"]["clusterNames"][0].str();
 }
 
 /// A policy that holds web; then another that would preempt it.

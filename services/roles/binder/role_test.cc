@@ -9,15 +9,13 @@
 namespace shiplog {
 namespace {
 
+using binder::kBinding;
+using binder::kDeployment;
+using binder::kPolicy;
+using binder::kWeb;
 using binder::Loop;
 using given::json;
 
-const ObjectKey kWeb{"deployments.apps", "default", "web"};
-const ObjectKey kPolicy{type::kPropagationPolicy, "default", "p"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
-
-constexpr const char* kDeployment =
-    R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1, "template": {"spec": {}}}})";
 constexpr const char* kPolicyText = R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1",
     "kind": "Deployment", "name": "web"}], "placement": {"clusterAffinity": {"clusterNames": ["m1"]}}}})";
 

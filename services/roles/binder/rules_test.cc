@@ -6,6 +6,7 @@
 #include "services/roles/binder/claim.h"
 #include "services/roles/binder/decide.h"
 #include "services/roles/binder/templates.h"
+#include "tests/support/binder_loop.h"
 #include "tests/support/given.h"
 
 namespace shiplog::binder {
@@ -14,22 +15,18 @@ namespace {
 using given::History;
 using given::json;
 
-const ObjectKey kWeb{"deployments.apps", "default", "web"};
-const ObjectKey kPolicy{type::kPropagationPolicy, "default", "p"};
-const ObjectKey kClusterPolicy{type::kClusterPropagationPolicy, "", "cp"};
-const ObjectKey kBinding{type::kResourceBinding, "default", "web-deployment"};
-constexpr const char* kDeployment = R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3}})";
+constexpr const char* kThreeReplicas = R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3}})";
 
-std::string policy_text(const std::string& more = "") {
+std::string policy_with(const std::string& more = "") {
   return R"({"spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
       "placement": {"clusterAffinity": {"clusterNames": ["m1"]}})" +
          more + "}}";
 }
 
 /// A Deployment bound by a policy of its namespace.
-History bound(const std::string& more = "") {
+History bound_with(const std::string& more = "") {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(more));
+  history.object(kWeb, kThreeReplicas).object(kPolicy, policy_with(more));
   history.settle(decide, kPolicy);
   history.settle(decide, kWeb);
   return history;
@@ -146,7 +143,7 @@ TEST(BinderRules, PoliciesOfNamespacesSelectAllowedKindsOnly) {
 }
 
 TEST(BinderRules, TwoKindsOfOneNameCollideAndTheSecondReportsIt_N_2) {
-  History history = bound();
+  History history = bound_with();
   history.object(kDefinitionKey, kDefinition);
   history.object(kForeign, R"({"apiVersion": "example.com/v1", "kind": "Deployment"})");
   history.object(kClusterPolicy, R"({"spec": {"resourceSelectors": [{"apiVersion": "example.com/v1",
@@ -222,7 +219,7 @@ TEST(BinderRules, SkippedApisAreGroupsVersionsAndKinds_D_3) {
 }
 
 TEST(BinderRules, WhatIsSkippedStaysAsItIsUntilItsPolicyGoes_D_3_D_38) {
-  History history = bound();
+  History history = bound_with();
   history.accept({OptionsSet{{{"skipped-propagating-apis", {"apps/v1/Deployment"}}}}});
   history.edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 9); });
   EXPECT_EQ(history.settle(decide, kWeb), 0);
@@ -245,7 +242,7 @@ TEST(BinderRules, WhatIsSkippedStaysAsItIsUntilItsPolicyGoes_D_3_D_38) {
 
 TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text());
+  history.object(kWeb, kThreeReplicas).object(kPolicy, policy_with());
   history.settle(decide, kPolicy);
   history.edit(kPolicy, [](Value& policy) { policy.edit("metadata").edit("finalizers").push_back("someone/else"); });
   history.remove(kPolicy);
@@ -255,13 +252,13 @@ TEST(BinderRules, APolicyThatGoesIsNoCandidate_D_11) {
 
 TEST(BinderRules, APriorityBelowNoneIsLast_D_12) {
   History history;
-  history.object(kWeb, kDeployment);
+  history.object(kWeb, kThreeReplicas);
   for (const char* name : {"a", "z"}) {
     const ObjectKey below{type::kPropagationPolicy, "default", name};
-    history.object(below, policy_text(R"(, "priority": -2147483648)"));
+    history.object(below, policy_with(R"(, "priority": -2147483648)"));
     history.settle(decide, below);
   }
-  history.object(kPolicy, policy_text());
+  history.object(kPolicy, policy_with());
   history.settle(decide, kPolicy);
   history.settle(decide, kWeb);
   EXPECT_EQ(claim_of(history.state().value_of(kWeb))->policy.name, "p");
@@ -282,7 +279,7 @@ TEST(BinderRules, DependentOverridesAreCheckedEachTime_D_13) {
   const ObjectKey override_key{"overridepolicies.policy.karmada.io", "default", "op"};
   History history;
   history.object(override_key, R"({"kind": "OverridePolicy"})");
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(R"(, "dependentOverrides": ["op"])"));
+  history.object(kWeb, kThreeReplicas).object(kPolicy, policy_with(R"(, "dependentOverrides": ["op"])"));
   history.settle(decide, kPolicy);
   EXPECT_EQ(history.settle(decide, kWeb), 1);
   history.remove(override_key).edit(kWeb, [](Value& web) { web.edit("spec").set("replicas", 4); });
@@ -292,7 +289,7 @@ TEST(BinderRules, DependentOverridesAreCheckedEachTime_D_13) {
 
   // Of a ClusterPropagationPolicy they are ClusterOverridePolicies.
   History clustered;
-  clustered.object(kWeb, kDeployment).object(kClusterPolicy, policy_text(R"(, "dependentOverrides": ["op"])"));
+  clustered.object(kWeb, kThreeReplicas).object(kClusterPolicy, policy_with(R"(, "dependentOverrides": ["op"])"));
   clustered.object(override_key, R"({"kind": "OverridePolicy"})");
   clustered.settle(decide, kClusterPolicy);
   EXPECT_FALSE(decide(clustered.state(), kWeb, clustered.now()));
@@ -302,7 +299,7 @@ TEST(BinderRules, DependentOverridesAreCheckedEachTime_D_13) {
 
 TEST(BinderRules, WhatNoPolicySelectsIsLeftAlone_D_14) {
   History history;
-  history.object(kWeb, kDeployment);
+  history.object(kWeb, kThreeReplicas);
   const Value before = history.state().value_of(kWeb);
   EXPECT_EQ(history.settle(decide, kWeb), 0);
   EXPECT_EQ(history.state().value_of(kWeb), before);
@@ -310,7 +307,7 @@ TEST(BinderRules, WhatNoPolicySelectsIsLeftAlone_D_14) {
 
 TEST(BinderRules, AClusterPolicyGetsItsPermanentIdAndFinalizer_D_15) {
   History history;
-  history.object(kClusterPolicy, policy_text());
+  history.object(kClusterPolicy, policy_with());
   EXPECT_EQ(history.settle(decide, kClusterPolicy), 1);
   const Value& policy = history.state().value_of(kClusterPolicy);
   EXPECT_EQ(label_of(policy, "clusterpropagationpolicy.karmada.io/permanent-id").size(), 36U);
@@ -318,8 +315,8 @@ TEST(BinderRules, AClusterPolicyGetsItsPermanentIdAndFinalizer_D_15) {
 }
 
 TEST(BinderRules, AClaimReplacesTheOtherKinds_D_16_D_31) {
-  History history = bound();
-  history.object(kClusterPolicy, policy_text());
+  History history = bound_with();
+  history.object(kClusterPolicy, policy_with());
   history.settle(decide, kClusterPolicy);
   const std::string cluster_id{
       label_of(history.state().value_of(kClusterPolicy), "clusterpropagationpolicy.karmada.io/permanent-id")};
@@ -334,7 +331,7 @@ TEST(BinderRules, AClaimReplacesTheOtherKinds_D_16_D_31) {
     EXPECT_EQ(annotation_of(object, "propagationpolicy.karmada.io/namespace"), "");
   }
   history.settle(decide, kPolicy);
-  history.object(kPolicy, policy_text());
+  history.object(kPolicy, policy_with());
   history.settle(decide, kPolicy);
   history.remove(kClusterPolicy);
   history.settle(decide, kWeb);
@@ -367,7 +364,7 @@ TEST(BinderRules, AClaimNeedsAllOfItsParts_D_18) {
 TEST(BinderRules, CopiesOfThePolicy_D_23) {
   const std::string copied = R"("propagateDeps": true, "schedulerName": "other", "failover": {"cluster": {}},
       "conflictResolution": "Overwrite", "preserveResourcesOnDeletion": true, "suspension": {"dispatching": true})";
-  History history = bound(", " + copied);
+  History history = bound_with(", " + copied);
   Value wanted = json("{" + copied + "}");
   for (const auto& field : wanted.members()) EXPECT_EQ(spec_of(history)[field.key()], field.value) << field.key();
   EXPECT_EQ(spec_of(history)["placement"], json(R"({"clusterAffinity": {"clusterNames": ["m1"]}})"));
@@ -418,7 +415,7 @@ TEST(BinderRules, AClusterScopedBindingFollowsItsPolicyToo_D_25) {
 }
 
 TEST(BinderRules, SuspensionGoesWithThePolicys_D_26) {
-  History history = bound(R"(, "suspension": {"dispatchingOnClusters": {"clusterNames": ["m1"]}})");
+  History history = bound_with(R"(, "suspension": {"dispatchingOnClusters": {"clusterNames": ["m1"]}})");
   history.edit(kBinding, [](Value& binding) { binding.edit("spec").edit("suspension").set("scheduling", true); });
   history.edit(kPolicy, [](Value& policy) { policy.edit("spec").erase("suspension"); });
   history.settle(decide, kWeb);
@@ -432,7 +429,7 @@ TEST(BinderRules, ATemplateWhoseReplicasAreUnknownIsNotBound_D_27) {
   History history;
   history.object(kWeb, R"({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3, "template": {"spec":
       {"containers": [{"name": "c", "resources": {"requests": {"cpu": "lots"}}}]}}}})");
-  history.object(kPolicy, policy_text());
+  history.object(kPolicy, policy_with());
   history.settle(decide, kPolicy);
   const auto decided = decide(history.state(), kWeb, history.now());
   ASSERT_FALSE(decided);
@@ -444,7 +441,7 @@ TEST(BinderRules, APriorityClassGivesTheBindingItsPriority_D_29) {
   const std::string wanted = R"(, "schedulePriority": {"priorityClassSource": "KubePriorityClass",
                                                         "priorityClassName": "high"})";
   History history;
-  history.object(kWeb, kDeployment).object(kPolicy, policy_text(wanted));
+  history.object(kWeb, kThreeReplicas).object(kPolicy, policy_with(wanted));
   history.settle(decide, kPolicy);
   const auto missing = decide(history.state(), kWeb, history.now());
   ASSERT_FALSE(missing);

@@ -13,14 +13,6 @@ namespace {
 /// JSON; empty: none.
 std::string requirements_text(const Value& requirements) { return requirements.is_null() ? "" : to_json(requirements); }
 
-void set_or_erase(Value& spec, const char* field, const Value& value) {
-  if (value.is_null()) {
-    spec.erase(field);
-  } else {
-    spec.set(field, value);
-  }
-}
-
 void set_components(const std::vector<interpreter::WorkloadComponent>& components, Value& spec, Explanation& why) {
   Value list = Value::array();
   for (const interpreter::WorkloadComponent& component : components) {
@@ -55,6 +47,14 @@ Result<void> check_amounts(const State& state, const Value& requirements) {
 }
 
 }  // namespace
+
+void set_or_erase(Value& spec, const char* field, const Value& value) {
+  if (value.is_null()) {
+    spec.erase(field);
+  } else {
+    spec.set(field, value);
+  }
+}
 
 interpreter::Interpreted<void> set_workload(const State& state, const Value& object, UtcMillis now, Value& spec,
                                             Explanation& why) {

@@ -9,6 +9,9 @@
 
 namespace shiplog::binder {
 
+/// Sets a field of a binding's spec; erases it where the value is null.
+void set_or_erase(Value& spec, const char* field, const Value& value);
+
 /// spec.components where the gate MultiplePodTemplatesScheduling is on and the interpreter knows those of the kind
 /// (D-28), else spec.replicas and spec.replicaRequirements (D-27). Errors: kInvalid, they are unknown.
 interpreter::Interpreted<void> set_workload(const State& state, const Value& object, UtcMillis now, Value& spec,

@@ -8,7 +8,6 @@
 namespace shiplog::collector {
 namespace {
 
-constexpr size_t kLongestName = 253;
 constexpr size_t kLongestVersion = 256;
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace shiplog::collector {
 /// What a member may have.
 inline constexpr size_t kMostGroupVersions = 1'000;
 inline constexpr size_t kMostResources = 20'000;
+/// Of a name in Kubernetes.
+inline constexpr size_t kLongestName = 253;
 
 /// The gitVersion of /version, fit to be shown; "": there is none, or it is no string. Typed clients read all Clusters
 /// or none: a value of another type would keep them from all.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "events/base/hash.h"
+#include "services/roles/collector/list_again.h"
 
 namespace shiplog::collector {
 namespace {
@@ -20,13 +20,6 @@ constexpr const char* kAggregated =
 /// A little less, as looks come at intervals.
 constexpr Millis kThorough{295'000};
 constexpr Millis kThoroughInPlainForm{55'000};
-constexpr Millis kWhole{1'800'000};
-/// Not all members at the same time.
-constexpr uint64_t kSpread = 600'000;
-
-Millis whole_after(const std::string& cluster) {
-  return {kWhole.value + static_cast<int64_t>(siphash128(cluster).lo % kSpread)};
-}
 
 bool good(const Result<MemberResponse>& response) {
   return response && response.value().status == 200 && response.value().body.is_object();
@@ -54,7 +47,7 @@ MemberApis::LookPtr MemberApis::plan(const TraceContext& trace, UtcMillis now) c
   const auto look = std::make_shared<Look>(Look{.trace = trace, .at = now});
   const bool failed = std::ranges::any_of(documents_, [](const auto& each) { return each.second.failed; });
   const Millis pause = form_ == Form::kPlain ? kThoroughInPlainForm : kThorough;
-  look->whole = !looked_ || now - whole_at_ >= whole_after(cluster_);
+  look->whole = !looked_ || now - whole_at_ >= list_again_after(cluster_);
   look->thorough = doubtful_ || look->whole || failed || now - thorough_at_ >= pause;
   look->plain = form_ == Form::kPlain && !look->whole;
   return look;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "events/base/hash.h"
+#include "services/roles/collector/list_again.h"
 
 namespace shiplog::collector {
 namespace {
@@ -12,10 +12,6 @@ constexpr int kPodsAtOnce = 250;
 constexpr size_t kEmptyPage = 1'000;  // counts as so many objects
 /// A server sends a bookmark every minute. A stream without one has died, and is begun again where it was.
 constexpr Millis kSilent{300'000};
-/// Everything is listed once more: against mistakes of the member's.
-constexpr Millis kListAgain{1'800'000};
-/// Not all members at the same time.
-constexpr uint64_t kSpread = 600'000;
 constexpr Millis kFirstPause{5'000};
 /// Shorter than it takes until an exceeded limit is forgiven.
 constexpr Millis kLongestPause{120'000};
@@ -24,10 +20,6 @@ constexpr int kMostFailures = 3;
 
 Millis pause_after(int failures) {
   return {std::min(kLongestPause.value, kFirstPause.value << std::clamp(failures - 1, 0, 10))};
-}
-
-Millis list_again_after(const std::string& cluster) {
-  return {kListAgain.value + static_cast<int64_t>(siphash128(cluster).lo % kSpread)};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "events/state/condition.h"
+#include "services/roles/collector/cluster_status.h"
 
 namespace shiplog::collector {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 using Int = Quantity::Int;
 __extension__ typedef unsigned __int128 Bits;  // as Quantity::Int
 
-constexpr size_t kLongestName = 253;
-constexpr size_t kMostResources = 64;  // different ones of one member; a number of them takes one byte
+constexpr size_t kMostResourceNames = 64;  // different ones of one member; a number of them takes one byte
 constexpr const char* kPods = "pods";
 /// What malloc and the hash tables add is counted as well.
 constexpr size_t kBytesPerPod = 64;
@@ -66,7 +66,7 @@ std::optional<uint8_t> AmountSets::number_for(std::string_view name) {
   if (const auto known = find(name)) return static_cast<uint8_t>(*known);
   auto free = find("");
   if (!free) {
-    if (names_.size() == kMostResources) return std::nullopt;
+    if (names_.size() == kMostResourceNames) return std::nullopt;
     free = names_.size();
     names_.emplace_back();
   }

@@ -13,8 +13,8 @@ namespace shiplog::collector {
 namespace {
 
 /// A rollout takes some seconds: pods are not listed before.
-constexpr Millis kPatience{3'000};
-constexpr Millis kLookEvery{15'000};
+constexpr Millis kRolloutPatience{3'000};
+constexpr Millis kPodsLookEvery{15'000};
 constexpr Millis kLeastBetween{5'000};
 constexpr int kMostPods = 50;
 constexpr size_t kLongestMessage = 400;
@@ -148,9 +148,9 @@ void PodProblems::reconcile(const TaskPtr& task) {
   }
   const std::string cluster = cluster_of_space(key.ns);
   const Cluster* known = task->state().cluster(cluster);
-  if (known == nullptr || known->sync_mode == "Pull" || !known->ready()) return task->done(kLookEvery);
+  if (known == nullptr || known->sync_mode == "Pull" || !known->ready()) return task->done(kPodsLookEvery);
   Seen& seen = seen_.try_emplace(key, Seen{task->now(), {}}).first->second;
-  const Millis left = std::max(seen.since + kPatience, seen.listed + kLeastBetween) - task->now();
+  const Millis left = std::max(seen.since + kRolloutPatience, seen.listed + kLeastBetween) - task->now();
   if (left.value > 0) return task->done(std::min(left, kLeastBetween));
   seen.listed = task->now();
   MemberRequest request;
@@ -158,8 +158,8 @@ void PodProblems::reconcile(const TaskPtr& task) {
   request.trace = task->trace();
   members_.request(cluster, std::move(request), [task, key](const Result<MemberResponse>& response) {
     // Who may not list pods has workloads all the same.
-    if (!response || response.value().status != 200) return task->done(kLookEvery);
-    report(task, key, problem_of(response.value().body["items"]), kLookEvery);
+    if (!response || response.value().status != 200) return task->done(kPodsLookEvery);
+    report(task, key, problem_of(response.value().body["items"]), kPodsLookEvery);
   });
 }
 

@@ -18,7 +18,7 @@ constexpr const char* kWithinLimits = "WithinLimits";
 constexpr std::array<const char*, 2> kSummaries = {"nodeSummary", "resourceSummary"};
 
 /// Of the probe of a member that rests, to be sent and taken in together with those of others.
-constexpr Millis kPatience{200};
+constexpr Millis kProbePatience{200};
 
 /// A member that has kept within its limits for so long is reported to do so.
 constexpr Millis kForgiven{300'000};
@@ -50,7 +50,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     MemberRequest request = status_request("/readyz");
     if (member_->rests) {
       request.next = std::make_shared<const MemberRequest>(member_->apis->first_request(look_));
-      request.patience = kPatience;
+      request.patience = kProbePatience;
     }
     send(std::move(request), [this](const Result<MemberResponse>& response) {
       if (!response || response.value().status != 404) return judge(response);

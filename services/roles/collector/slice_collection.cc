@@ -8,13 +8,14 @@
 #include "events/base/percent_encoding.h"
 #include "events/dispatch.h"
 #include "events/slots.h"
+#include "services/roles/collector/list_again.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::collector {
 namespace {
 
 constexpr const char* kPath = "/apis/discovery.k8s.io/v1/endpointslices";
-constexpr int kMostPages = 2000;
+constexpr int kMostSlicePages = 2000;
 /// What the statuses of one member's slices may make the journal grow by; later ones replace earlier ones meanwhile.
 constexpr double kReportBurst = 8.0 * 1024 * 1024;
 constexpr double kReportPerSecond = 256.0 * 1024;
@@ -23,10 +24,8 @@ constexpr Millis kGather{200};
 constexpr Millis kBetweenReports{1'000};
 constexpr Millis kTryAgain{30'000};
 /// A server sends a bookmark every minute. A stream that has sent nothing from one look to the next has died.
-constexpr Millis kLookEvery{300'000};
-/// Everything is listed once more: against mistakes of the member's, and soon where not all could be read.
-constexpr Millis kListAgain{1'800'000};
-constexpr uint64_t kSpread = 600'000;
+constexpr Millis kSlicesLookEvery{300'000};
+/// Everything once more, where not all could be read.
 constexpr Millis kListAgainAfterProblem{60'000};
 /// Services that are requested one after the other are listed together: a list has the slices of all.
 constexpr Millis kBetweenLists{2'000};
@@ -139,10 +138,8 @@ void SliceCollection::reconcile(const TaskPtr& task) {
 bool SliceCollection::runs(Followed& followed, const std::string& cluster, UtcMillis now) {
   if (followed.stream == nullptr || followed.ended) return false;
   if (std::exchange(followed.heard, false)) followed.heard_at = now;
-  const Millis until = followed.slices.problem().empty()
-                           ? Millis{kListAgain.value + static_cast<int64_t>(siphash128(cluster).lo % kSpread)}
-                           : kListAgainAfterProblem;
-  return now - followed.since < until && now - followed.heard_at < kLookEvery;
+  const Millis until = followed.slices.problem().empty() ? list_again_after(cluster) : kListAgainAfterProblem;
+  return now - followed.since < until && now - followed.heard_at < kSlicesLookEvery;
 }
 
 void SliceCollection::list(const TaskPtr& task, const std::shared_ptr<Listing>& listing) {
@@ -177,7 +174,7 @@ void SliceCollection::list(const TaskPtr& task, const std::shared_ptr<Listing>& 
         for (const Value& item : body["items"].items()) followed->slices.take_in(item, false);
         listing->version = body["metadata"]["resourceVersion"].str();
         listing->token = body["metadata"]["continue"].str();
-        if (!listing->token.empty() && ++listing->pages < kMostPages) return list(task, listing);
+        if (!listing->token.empty() && ++listing->pages < kMostSlicePages) return list(task, listing);
         follow(task, followed, listing->version);
       });
 }
@@ -279,7 +276,7 @@ void SliceCollection::report(const TaskPtr& task, Followed& followed, std::optio
     if (name != rest) followed.slices.forget_change(name);
   }
   const bool complete = followed.slices.problem().empty();
-  const Millis again = within(held_back ? kBetweenReports : complete ? kLookEvery : kListAgainAfterProblem);
+  const Millis again = within(held_back ? kBetweenReports : complete ? kSlicesLookEvery : kListAgainAfterProblem);
   if (seen.empty()) return task->done(again);
   followed.report_at = now + kBetweenReports;
   // What arrives meanwhile triggers the key; a refusal means that a Work was just removed.

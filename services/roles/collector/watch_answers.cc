@@ -14,7 +14,7 @@ using interpreter::InterpreterOperation;
 namespace {
 
 /// Between two calls of a webhook that fails.
-constexpr Millis kLongestPause{30'000};
+constexpr Millis kLongestWebhookPause{30'000};
 
 }  // namespace
 
@@ -105,7 +105,7 @@ void MemberWatches::take_in_answer(const State& state, const Answered& answered,
   log::write(asking.failures == 0 ? log::Level::kWarn : log::Level::kDebug, "collector.webhook",
              {log::kv("work", to_string(answered.place.first)), log::kv("reason", error.message)});
   asking.not_before =
-      now + Millis{std::min<int64_t>(kLongestPause.value, int64_t{100} << std::min(asking.failures, 10))};
+      now + Millis{std::min<int64_t>(kLongestWebhookPause.value, int64_t{100} << std::min(asking.failures, 10))};
   ++asking.failures;
   if (!asking.object.is_null()) return;
   asking.object = answered.object;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "services/roles/collector/list_again.h"
 #include "services/roles/collector/watch.h"
 
 namespace shiplog::collector {
@@ -15,17 +16,10 @@ constexpr const char* kSelector = "labelSelector=karmada.io%2Fmanaged%3Dtrue";
 constexpr Millis kPause{1000};
 constexpr Millis kKindMissing{30'000};
 /// A server sends a bookmark every minute. A stream that has sent nothing from one look to the next has died.
-constexpr Millis kLookEvery{300'000};
-/// Everything is listed once more: against mistakes of the member's. Not of all members at the same time.
-constexpr Millis kListAgain{1'800'000};
-constexpr uint64_t kSpread = 600'000;
+constexpr Millis kWatchLookEvery{300'000};
 /// Objects of one type in one member that a control plane has put there.
 constexpr size_t kMostListed = 200'000;
-constexpr int kMostPages = 50'000;
-
-Millis list_again_after(const ObjectKey& watch) {
-  return {kListAgain.value + static_cast<int64_t>(siphash128(to_string(watch)).lo % kSpread)};
-}
+constexpr int kMostListPages = 50'000;
 
 }  // namespace
 
@@ -52,9 +46,9 @@ void MemberWatches::reconcile_watch(const TaskPtr& task) {
   if (const auto running = watches_.find(key); running != watches_.end() && !running->second->ended) {
     Watch& watch = *running->second;
     if (std::exchange(watch.heard, false)) watch.heard_at = task->now();
-    const UtcMillis due = in_doubt(task->state(), watch)
-                              ? watch.since + kSettled
-                              : std::min(watch.since + list_again_after(key), watch.heard_at + kLookEvery);
+    const UtcMillis due = in_doubt(task->state(), watch) ? watch.since + kSettled
+                                                         : std::min(watch.since + list_again_after(to_string(key)),
+                                                                    watch.heard_at + kWatchLookEvery);
     if (task->now() < due) return task->done(due - task->now());
   }
   watches_.erase(key);
@@ -93,7 +87,7 @@ void MemberWatches::list(const TaskPtr& task, std::shared_ptr<Listing> listing) 
                                                            listing->served.type() + ": HTTP status " +
                                                            std::to_string(response.value().status)});
         }
-        if (listing->names.size() + body["items"].size() > kMostListed || ++listing->pages > kMostPages) {
+        if (listing->names.size() + body["items"].size() > kMostListed || ++listing->pages > kMostListPages) {
           return task->retry({ErrorCode::kTooLarge, "cluster " + listing->cluster + ": listing " +
                                                         listing->served.type() + ": there are more than " +
                                                         std::to_string(kMostListed) + " objects"});
@@ -154,7 +148,7 @@ void MemberWatches::begin(const TaskPtr& task, const std::shared_ptr<Listing>& l
         self->wake();
       });
   watches_[task->key()] = std::move(watch);
-  task->done(kLookEvery);
+  task->done(kWatchLookEvery);
 }
 
 }  // namespace shiplog::collector

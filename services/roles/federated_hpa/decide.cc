@@ -13,6 +13,7 @@
 #include "services/roles/federated_hpa/proposal.h"
 #include "services/roles/federated_hpa/replicas_field.h"
 #include "services/roles/federated_hpa/status_difference.h"
+#include "services/roles/federated_hpa/target.h"
 
 namespace shiplog::federated_hpa {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 constexpr const char* kAble = "AbleToScale";
 constexpr const char* kActive = "ScalingActive";
 constexpr const char* kLimited = "ScalingLimited";
-constexpr const char* kNoScale = "the HPA controller was unable to get the target's current scale: ";
 constexpr const char* kNoReplicas =
     "failed to get replicas in any of clusters, possibly because all of clusters are not ready";
 constexpr const char* kGotScale = "the HPA controller was able to get the target's current scale";

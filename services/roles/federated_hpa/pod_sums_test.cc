@@ -13,10 +13,10 @@ using given::json;
 
 UtcMillis at(const std::string& time) { return parse_rfc3339("2026-01-02T" + time + "Z").value(); }
 
-const char* const kCpu =
+const char* const kCpuMetric =
     R"({"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}})";
 
-Value metrics() { return Value::array({json(kCpu)}); }
+Value metrics() { return Value::array({json(kCpuMetric)}); }
 
 /// A pod that is ready since 10:00, with two containers of half a CPU.
 Value pod(const std::string& name, const std::string& status = R"({"phase":"Running","startTime":"2026-01-02T09:00:00Z",

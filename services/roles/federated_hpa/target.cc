@@ -11,7 +11,6 @@
 namespace shiplog::federated_hpa {
 namespace {
 
-constexpr const char* kNoScale = "the HPA controller was unable to get the target's current scale: ";
 constexpr const char* kNoTarget = "the HPA controller was unable to get the target reference object: ";
 constexpr const char* kNoBinding = "the HPA controller was unable to get the binding by scaleTargetRef: ";
 /// On templates whose replicas members choose, as a HorizontalPodAutoscaler there does.

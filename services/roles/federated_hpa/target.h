@@ -11,6 +11,9 @@
 
 namespace shiplog::federated_hpa {
 
+/// How messages of the reason FailedGetScale begin.
+inline constexpr const char* kNoScale = "the HPA controller was unable to get the target's current scale: ";
+
 /// What a FederatedHPA scales, as the control plane has it.
 struct ScalableTarget {
   ObjectKey key;

@@ -18,8 +18,6 @@
 namespace shiplog::scheduler {
 namespace {
 
-constexpr size_t kHashBytes = 16;
-
 void append(const Hash128& hash, std::string& to) {
   char bytes[kHashBytes];
   for (unsigned at = 0; at < 8; ++at) {

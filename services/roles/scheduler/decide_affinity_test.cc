@@ -26,7 +26,7 @@ const std::string kTogether = R"({"affinityGroup": "app=shop"})";
 const std::string kApart = R"({"antiAffinityGroup": "app=shop"})";
 
 /// Clusters a, b and c, and the binding in question.
-History fleet(const std::string& groups) {
+History fleet_in_groups(const std::string& groups) {
   History history;
   for (const char* name : {"a", "b", "c"}) history.put(cluster_key(name), cluster(name));
   history.put(kBinding, member_of(kBinding, groups));
@@ -50,14 +50,14 @@ std::string verdicts(const History& history, const std::string& rule) {
 }
 
 TEST(WorkloadAffinity, TheFirstOfAGroupIsFree_M_11) {
-  History history = fleet(kTogether);
+  History history = fleet_in_groups(kTogether);
   EXPECT_EQ(answer(history), "a:2 b:2 c:2");
   history.put(named("unplaced"), member_of(named("unplaced"), kTogether));
   EXPECT_EQ(answer(history), "a:2 b:2 c:2") << "who has no target yet blocks nobody";
 }
 
 TEST(WorkloadAffinity, GoesWhereAllOthersOfItsGroupAre_M_11) {
-  History history = fleet(kTogether);
+  History history = fleet_in_groups(kTogether);
   history.put(named("one"), member_of(named("one"), kTogether, {{"a", 2}, {"b", 2}}));
   EXPECT_EQ(answer(history), "a:2 b:2");
   EXPECT_EQ(verdicts(history, "WorkloadAffinity"), std::string{"a: passes; b: passes; c: "} + kOther);
@@ -68,7 +68,7 @@ TEST(WorkloadAffinity, GoesWhereAllOthersOfItsGroupAre_M_11) {
 }
 
 TEST(WorkloadAffinity, OtherGroupsAndNamespacesDoNotCount_M_10) {
-  History history = fleet(R"({"affinityGroup": "app=shop", "antiAffinityGroup": "tier=db"})");
+  History history = fleet_in_groups(R"({"affinityGroup": "app=shop", "antiAffinityGroup": "tier=db"})");
   history.put(named("bank"), member_of(named("bank"), R"({"affinityGroup": "app=bank"})", {{"a", 2}}));
   history.put(named("far", "other"), member_of(named("far", "other"), kTogether, {{"a", 2}}));
   history.put(named("crossed"), member_of(named("crossed"), R"({"antiAffinityGroup": "app=shop"})", {{"a", 2}}));
@@ -76,7 +76,7 @@ TEST(WorkloadAffinity, OtherGroupsAndNamespacesDoNotCount_M_10) {
 }
 
 TEST(WorkloadAntiAffinity, StaysAwayFromOthersOfItsGroup_M_12) {
-  History history = fleet(kApart);
+  History history = fleet_in_groups(kApart);
   EXPECT_EQ(answer(history), "a:2 b:2 c:2");
   history.put(named("one"), member_of(named("one"), kApart, {{"a", 2}}));
   EXPECT_EQ(answer(history), "b:2 c:2");
@@ -87,7 +87,7 @@ TEST(WorkloadAntiAffinity, StaysAwayFromOthersOfItsGroup_M_12) {
 
 TEST(WorkloadAffinity, ACurrentTargetPassesBoth_M_10) {
   for (const std::string& groups : {kTogether, kApart}) {
-    History history = fleet(groups);
+    History history = fleet_in_groups(groups);
     history.put(kBinding, member_of(kBinding, groups, {{"a", 2}}));
     history.put(named("one"),
                 member_of(named("one"), groups,
@@ -97,7 +97,7 @@ TEST(WorkloadAffinity, ACurrentTargetPassesBoth_M_10) {
 }
 
 TEST(WorkloadAffinity, TheFoldRefusesWhoWasPlacedBesideAnotherAtTheSameTime_M_13) {
-  History history = fleet(kApart);
+  History history = fleet_in_groups(kApart);
   history.accept({FoldVersionActivated{kFoldVersion}});
   history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
   history.put(named("one"), member_of(named("one"), kApart));
@@ -112,7 +112,7 @@ TEST(WorkloadAffinity, TheFoldRefusesWhoWasPlacedBesideAnotherAtTheSameTime_M_13
 }
 
 TEST(WorkloadAffinity, WithoutTheGateGroupsDoNotCount_M_13) {
-  History history = fleet(kApart);
+  History history = fleet_in_groups(kApart);
   history.accept({FoldVersionActivated{kFoldVersion}});
   history.put(named("one"), member_of(named("one"), kApart, {{"a", 2}}));
   EXPECT_EQ(answer(history), "a:2 b:2 c:2");
@@ -120,7 +120,7 @@ TEST(WorkloadAffinity, WithoutTheGateGroupsDoNotCount_M_13) {
 }
 
 TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_S_23) {
-  History history = fleet(kApart);
+  History history = fleet_in_groups(kApart);
   history.accept({FoldVersionActivated{kFoldVersion}});
   history.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
   history.put(named("one"), member_of(named("one"), kApart, {{"a", 2}}));
@@ -129,7 +129,7 @@ TEST(WorkloadAffinity, ThePluginsCanBeSwitchedOffAndThenTheFoldDoesNotMind_M_13_
   EXPECT_EQ(answer(history), "a:2 b:2 c:2");
   history.accept(*decision_of(decide(history.state(), kBinding, history.now())));
 
-  History together = fleet(kTogether);
+  History together = fleet_in_groups(kTogether);
   together.accept({FoldVersionActivated{kFoldVersion}});
   together.accept({FeatureGatesSet{{"WorkloadAffinity"}}});
   together.put(named("one"), member_of(named("one"), kTogether, {{"a", 2}}));
@@ -182,7 +182,7 @@ TEST(WorkloadAffinity, HoldsInEveryOrder_M_10_to_M_12) {
   }
 }
 
-std::string remedy(const History& history, const std::string& cluster) {
+std::string remedy_in_group(const History& history, const std::string& cluster) {
   const Binding binding = binding_from(kBinding, history.state().value_of(kBinding));
   const PlacementContext context{.together = history.state().affinities().together("default", binding.affinity_group),
                                  .apart = history.state().affinities().apart("default", binding.anti_affinity_group)};
@@ -194,17 +194,17 @@ std::string remedy(const History& history, const std::string& cluster) {
 }
 
 TEST(Remedy, NamesTheOthersOfAGroupThatKeepAClusterOut_M_11_M_12) {
-  History history = fleet(kTogether);
+  History history = fleet_in_groups(kTogether);
   history.put(named("one"), member_of(named("one"), kTogether, {{"a", 2}, {"b", 2}}));
   history.put(named("two"), member_of(named("two"), kTogether, {{"b", 2}}));
-  EXPECT_EQ(remedy(history, "a"), "place two on cluster a too: it stays with them (app=shop)");
-  EXPECT_EQ(remedy(history, "c"), "place one, two on cluster c too: it stays with them (app=shop)");
+  EXPECT_EQ(remedy_in_group(history, "a"), "place two on cluster a too: it stays with them (app=shop)");
+  EXPECT_EQ(remedy_in_group(history, "c"), "place one, two on cluster c too: it stays with them (app=shop)");
 
-  History apart = fleet(kApart);
+  History apart = fleet_in_groups(kApart);
   for (const char* name : {"1", "2", "3", "4"}) {
     apart.put(named(name), member_of(named(name), kApart, {{"a", 2}}));
   }
-  EXPECT_EQ(remedy(apart, "a"), "move 1, 2, 3 and 1 more off cluster a: it stays apart from them (app=shop)");
+  EXPECT_EQ(remedy_in_group(apart, "a"), "move 1, 2, 3 and 1 more off cluster a: it stays apart from them (app=shop)");
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ constexpr size_t kMostVerdicts = 64;
 constexpr size_t kMostColumns = 64;
 // Of one placement. More follow from reasons that change all the time.
 constexpr size_t kMostRejections = 4096;
-constexpr size_t kHashBytes = 16;
 
 void set(RoomColumn& column, size_t row, const std::string& resource, const Cluster& cluster) {
   const auto found = cluster.room.find(resource);

@@ -14,6 +14,9 @@
 
 namespace shiplog::scheduler {
 
+/// Of one hash in FleetTable::follow().
+inline constexpr size_t kHashBytes = 16;
+
 /// What is left of one resource on each cluster, by its row: 0 where it is not allocatable.
 struct RoomColumn {
   std::vector<int64_t> units, milli;
@@ -53,7 +56,7 @@ class FleetTable {
   /// Each target's place, for each row; nullptr: the cluster is none. Of two for one cluster the first counts.
   std::vector<const Target*> targets_by_row(const Demand& demand) const;
 
-  /// Makes this the table of the state's Clusters. `hashes`: those of the objects, 16 bytes each, in the order of
+  /// Makes this the table of the state's Clusters. `hashes`: those of the objects, kHashBytes each, in the order of
   /// names: a cluster whose hash is the same is the same. What is known of it stays.
   void follow(const State& state, const std::string& hashes);
 

@@ -1,15 +1,10 @@
 #include "services/roles/scheduler/quota.h"
 
 #include "events/state/quota_check.h"
+#include "services/roles/scheduler/assign/assign.h"
 
 namespace shiplog::scheduler {
 namespace {
-
-int64_t sum_of(const std::vector<Target>& targets) {
-  int64_t sum = 0;
-  for (const Target& target : targets) sum += target.replicas;
-  return sum;
-}
 
 /// What one more replica takes; of components, where they count, one more set of them.
 ResourceList taken_by_one(const Binding& binding, bool sets) {
@@ -30,7 +25,7 @@ std::optional<QuotaRefused> exceeds_quota(const State& state, const Binding& bin
   if (!gates.quota_enforcement) return std::nullopt;
   const bool sets = gates.multiple_pod_templates && !binding.components.empty();
   const int64_t more = sets ? static_cast<int64_t>(targets.size()) - static_cast<int64_t>(binding.targets.size())
-                            : sum_of(targets) - sum_of(binding.targets);
+                            : total_replicas(targets) - total_replicas(binding.targets);
   if (binding.key.ns.empty() || more <= 0) return std::nullopt;  // cluster-scoped bindings are never checked
   ResourceList usage;
   for (const auto& [name, request] : taken_by_one(binding, sets)) usage[name] = request * more;

@@ -45,7 +45,7 @@ Value subjects_of(const char* kind, const std::string& name) {
   return Value::array({Value::object({{"apiGroup", rbac::kGroup}, {"kind", kind}, {"name", name}})});
 }
 
-std::vector<std::pair<ObjectKey, Value>> make() {
+std::vector<std::pair<ObjectKey, Value>> make_agent_access() {
   std::vector<std::pair<ObjectKey, Value>> objects;
   const auto role = [&](const char* type, const char* kind, const std::string& ns, const char* name, Rules rules) {
     const ObjectKey key{type, ns, name};
@@ -191,7 +191,7 @@ std::string generator_problem(const ClusterIds& clusters, const ObjectKey& key, 
 }  // namespace
 
 const std::vector<std::pair<ObjectKey, Value>>& agent_bootstrap_access() {
-  static const auto objects = make();
+  static const auto objects = make_agent_access();
   return objects;
 }
 

@@ -7,11 +7,12 @@
 #include "events/state/agent_identity.h"
 #include "events/state/object.h"
 #include "tests/support/given.h"
+#include "tests/support/literals.h"
 
 namespace shiplog::api {
 namespace {
 
-using given::json;
+using test::json;
 
 const User kAgent{"system:karmada:agent:m1", {agent_identity::kGroup}, "", {}};
 const User kGenerator{agent_identity::kRbacGenerator, {agent_identity::kGroup}, "", {}};

@@ -83,6 +83,8 @@ Attributes impersonate(const char* group, const char* resource, std::string name
 
 }  // namespace
 
+std::string resource_of(std::string_view type) { return std::string{type.substr(0, type.find('.'))}; }
+
 Attributes attributes_of(std::string_view method, std::string_view path,
                          const std::vector<std::pair<std::string, std::string>>& query) {
   Attributes wanted;

@@ -18,6 +18,9 @@ namespace shiplog::api {
 Attributes attributes_of(std::string_view method, std::string_view path,
                          const std::vector<std::pair<std::string, std::string>>& query);
 
+/// "clusterroles" of "clusterroles.rbac.authorization.k8s.io".
+std::string resource_of(std::string_view type);
+
 /// Of a GET of the object.
 Attributes attributes_of_get(const ObjectKey& object);
 

@@ -186,7 +186,7 @@ Value binding_of(const char* role, const std::vector<const char*>& names, const 
   return object;
 }
 
-std::vector<std::pair<ObjectKey, Value>> make() {
+std::vector<std::pair<ObjectKey, Value>> make_bootstrap_access() {
   State::Objects made;
   for (const BootstrapRole& role : roles()) made[{"", role.name}].value = object_of(role);
   // Aggregates gather from aggregates: until nothing changes any more.
@@ -217,7 +217,7 @@ std::vector<std::pair<ObjectKey, Value>> make() {
 }  // namespace
 
 const std::vector<std::pair<ObjectKey, Value>>& bootstrap_access() {
-  static const auto objects = make();
+  static const auto objects = make_bootstrap_access();
   return objects;
 }
 

@@ -4,13 +4,11 @@
 #include <string>
 
 #include "events/base/json.h"
+#include "services/api/auth/rbac/attributes.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
 namespace {
-
-/// "clusterroles" of "clusterroles.rbac.authorization.k8s.io".
-std::string resource_of(std::string_view type) { return std::string{type.substr(0, type.find('.'))}; }
 
 bool may(const RbacPolicy& policy, const User& user, const char* verb, std::string_view type, const std::string& ns,
          const std::string& name) {

@@ -7,21 +7,19 @@
 #include "events/state/agent_identity.h"
 #include "events/state/object.h"
 #include "events/state/work.h"
+#include "services/api/auth/rbac/attributes.h"
 #include "services/api/status.h"
 
 namespace shiplog::api {
 namespace {
 
-constexpr const char* kGroup = "work.karmada.io";
-
-/// "resourcebindings" of "resourcebindings.work.karmada.io".
-std::string resource_of(std::string_view type) { return std::string{type.substr(0, type.find('.'))}; }
+constexpr const char* kWorkGroup = "work.karmada.io";
 
 bool manages(const RbacPolicy& policy, const User& user, const ObjectKey& key) {
   if (in_group(user, kMastersGroup)) return true;
   Attributes wanted;
   wanted.verb = kManageVerb;
-  wanted.group = kGroup;
+  wanted.group = kWorkGroup;
   wanted.resource = resource_of(key.type);
   wanted.ns = key.ns;
   wanted.name = key.name;
@@ -124,9 +122,9 @@ std::optional<Error> refuse_owned(const RbacPolicy& policy, const User& user, co
   const std::string part = owned_part(user, key, old, object);
   if (part.empty() || manages(policy, user, key)) return std::nullopt;
   const std::string resource = resource_of(key.type);
-  return forbidden(StatusDetails{kGroup, "", resource, key.name.str()},
+  return forbidden(StatusDetails{kWorkGroup, "", resource, key.name.str()},
                    part + " is written by the control plane; users need the verb \"" + kManageVerb + "\" on " +
-                       resource + "." + kGroup + " to do so");
+                       resource + "." + kWorkGroup + " to do so");
 }
 
 }  // namespace shiplog::api

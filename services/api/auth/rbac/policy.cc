@@ -13,10 +13,10 @@ namespace {
 std::string user_key(const std::string& name) { return "u" + name; }
 std::string group_key(const std::string& name) { return "g" + name; }
 
-std::string quote(const std::string& text) { return to_json(Value{text}); }
+std::string json_quoted(const std::string& text) { return to_json(Value{text}); }
 
 std::string not_found(const std::string& role_kind, const std::string& name) {
-  return std::string{role_kind == "Role" ? "role" : "clusterrole"} + "." + rbac::kGroup + " " + quote(name) +
+  return std::string{role_kind == "Role" ? "role" : "clusterrole"} + "." + rbac::kGroup + " " + json_quoted(name) +
          " not found";
 }
 
@@ -30,11 +30,11 @@ std::pair<std::string, std::string> read_subject(const Value& subject, const std
     case rbac::Subject::Kind::kUserName:
       break;
     case rbac::Subject::Kind::kGroupName:
-      return {group_key(meant.name), "Group " + quote(meant.name)};
+      return {group_key(meant.name), "Group " + json_quoted(meant.name)};
   }
-  if (kind != "ServiceAccount") return {user_key(meant.name), "User " + quote(meant.name)};
+  if (kind != "ServiceAccount") return {user_key(meant.name), "User " + json_quoted(meant.name)};
   const std::string in = subject["namespace"].is_empty() ? ns : subject["namespace"].str();
-  return {user_key(meant.name), "ServiceAccount " + quote(subject["name"].str() + "/" + in)};
+  return {user_key(meant.name), "ServiceAccount " + json_quoted(subject["name"].str() + "/" + in)};
 }
 
 }  // namespace
@@ -113,9 +113,9 @@ RbacPolicy::Decision RbacPolicy::decide(const User& user, const Attributes& want
           if (!std::ranges::any_of(*rules, [&](const Rule& rule) { return allows(rule, wanted); })) return true;
           decision.allowed = true;
           decision.reason = "RBAC: allowed by ";
-          decision.reason += binding.ns.empty() ? "ClusterRoleBinding " + quote(binding.name)
-                                                : "RoleBinding " + quote(binding.name + "/" + binding.ns);
-          decision.reason += " of " + binding.role_kind + " " + quote(binding.role_name) + " to " + subject;
+          decision.reason += binding.ns.empty() ? "ClusterRoleBinding " + json_quoted(binding.name)
+                                                : "RoleBinding " + json_quoted(binding.name + "/" + binding.ns);
+          decision.reason += " of " + binding.role_kind + " " + json_quoted(binding.role_name) + " to " + subject;
           return false;
         });
   if (!decision.allowed && !missing.empty()) {

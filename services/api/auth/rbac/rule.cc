@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "events/base/json.h"
+#include "services/api/auth/text_list.h"
 
 namespace shiplog::api {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 using Texts = std::vector<std::string>;
 
 bool holds(const Texts& texts, std::string_view text) { return std::ranges::find(texts, text) != texts.end(); }
-
-Value list_of(const Texts& texts) {
-  Value::Array items;
-  for (const std::string& text : texts) items.emplace_back(text);
-  return Value::array(std::move(items));
-}
 
 bool verb_covered(const Rule& held, const std::string& verb) {
   return holds(held.verbs, "*") || holds(held.verbs, verb);

@@ -11,10 +11,10 @@
 namespace shiplog::api {
 namespace {
 
-constexpr size_t kMostKept = 8192;
+constexpr size_t kMostVerdictsKept = 8192;
 /// Longer questions are asked each time, so that what is kept is bounded.
 constexpr size_t kMostKeptBytes = 10'000;
-constexpr const char* kGroup = "authorization.k8s.io/";
+constexpr const char* kAccessReviewGroup = "authorization.k8s.io/";
 
 void set_unless_empty(Value& object, const char* field, const std::string& text) {
   if (!text.empty()) object.set(field, text);
@@ -44,7 +44,7 @@ Value spec_of(const std::string& version, const AccessQuestion& question) {
 }  // namespace
 
 Value access_review(const std::string& version, const AccessQuestion& question) {
-  return Value::object({{"apiVersion", kGroup + version},
+  return Value::object({{"apiVersion", kAccessReviewGroup + version},
                         {"kind", "SubjectAccessReview"},
                         {"metadata", Value::object({{"creationTimestamp", Value{}}})},
                         {"spec", spec_of(version, question)},
@@ -52,8 +52,10 @@ Value access_review(const std::string& version, const AccessQuestion& question) 
 }
 
 Result<WebhookVerdict> verdict_in_review(const Value& answer, const std::string& version) {
-  if (answer["kind"].as_string() != "SubjectAccessReview" || answer["apiVersion"].as_string() != kGroup + version) {
-    return Error{ErrorCode::kUnavailable, "the webhook's answer is no SubjectAccessReview of " + (kGroup + version)};
+  if (answer["kind"].as_string() != "SubjectAccessReview" ||
+      answer["apiVersion"].as_string() != kAccessReviewGroup + version) {
+    return Error{ErrorCode::kUnavailable,
+                 "the webhook's answer is no SubjectAccessReview of " + (kAccessReviewGroup + version)};
   }
   const Value& status = answer["status"];
   const bool allowed = status["allowed"].as_bool();
@@ -69,7 +71,7 @@ Result<WebhookVerdict> verdict_in_review(const Value& answer, const std::string&
 
 struct AccessWebhook::Shared {
   Shared(Options given, std::shared_ptr<ReviewClient> calls, Random& random)
-      : options{std::move(given)}, client{std::move(calls)}, keys{random}, kept{kMostKept} {}
+      : options{std::move(given)}, client{std::move(calls)}, keys{random}, kept{kMostVerdictsKept} {}
 
   const Options options;
   const std::shared_ptr<ReviewClient> client;

@@ -10,8 +10,8 @@
 namespace shiplog::api {
 namespace {
 
-constexpr size_t kMostKept = 4096;
-constexpr const char* kGroup = "authentication.k8s.io/";
+constexpr size_t kMostTokensKept = 4096;
+constexpr const char* kTokenReviewGroup = "authentication.k8s.io/";
 
 using Answer = Result<std::optional<TokenIdentity>>;
 
@@ -26,7 +26,7 @@ std::vector<std::string> common(const std::vector<std::string>& given, const std
 }  // namespace
 
 Value token_review(const std::string& version, const std::string& token, const std::vector<std::string>& audiences) {
-  return Value::object({{"apiVersion", kGroup + version},
+  return Value::object({{"apiVersion", kTokenReviewGroup + version},
                         {"kind", "TokenReview"},
                         {"metadata", Value::object({{"creationTimestamp", Value{}}})},
                         {"spec", Value::object({{"audiences", list_of(audiences)}, {"token", token}})},
@@ -34,8 +34,8 @@ Value token_review(const std::string& version, const std::string& token, const s
 }
 
 Answer identity_in_review(const Value& answer, const std::string& version, const std::vector<std::string>& audiences) {
-  if (answer["kind"].as_string() != "TokenReview" || answer["apiVersion"].as_string() != kGroup + version) {
-    return Error{ErrorCode::kUnavailable, "the webhook's answer is no TokenReview of " + (kGroup + version)};
+  if (answer["kind"].as_string() != "TokenReview" || answer["apiVersion"].as_string() != kTokenReviewGroup + version) {
+    return Error{ErrorCode::kUnavailable, "the webhook's answer is no TokenReview of " + (kTokenReviewGroup + version)};
   }
   const Value& status = answer["status"];
   if (!status["authenticated"].as_bool()) {
@@ -60,7 +60,7 @@ Answer identity_in_review(const Value& answer, const std::string& version, const
 
 struct TokenWebhook::Shared {
   Shared(Options given, std::shared_ptr<ReviewClient> calls, Random& random)
-      : options{std::move(given)}, client{std::move(calls)}, keys{random}, kept{kMostKept} {}
+      : options{std::move(given)}, client{std::move(calls)}, keys{random}, kept{kMostTokensKept} {}
 
   const Options options;
   const std::shared_ptr<ReviewClient> client;

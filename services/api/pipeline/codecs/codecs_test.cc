@@ -6,14 +6,15 @@
 #include "events/base/json.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/stages.h"
+#include "tests/support/literals.h"
 #include "tests/support/manual_server.h"
 
 namespace shiplog::api {
 namespace {
 
-Value json(const std::string& text) { return parse_json(text).value(); }
+using test::json;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kDecodedMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kDeployment = "/apis/apps/v1/namespaces/default/deployments/web";
 constexpr const char* kPod = "/api/v1/namespaces/default/pods/p";
 
@@ -45,7 +46,7 @@ class CodecsTest : public testing::Test {
 };
 
 TEST_F(CodecsTest, CreateNeedsNoCurrentObjectAndMovesItsBodyOn) {
-  const auto& write = decoded("POST", kMaps, R"({"metadata":{"name":"a","name":"b"}})");
+  const auto& write = decoded("POST", kDecodedMaps, R"({"metadata":{"name":"a","name":"b"}})");
   ASSERT_TRUE(write);
   EXPECT_EQ(write.value().reads, WriteReads::kNothing);
   EXPECT_FALSE(write.value().retries_conflicts);
@@ -64,21 +65,21 @@ TEST_F(CodecsTest, CreateOfAServiceMayBeProposedAgain) {
 }
 
 TEST_F(CodecsTest, BodiesThatCannotBeReadAreRejected) {
-  EXPECT_EQ(error_of("POST", kMaps, "{"), ErrorCode::kBadRequest);
-  EXPECT_EQ(error_of("POST", kMaps, "{}", "text/plain"), ErrorCode::kUnsupportedMediaType);
-  EXPECT_EQ(error_of("POST", std::string{kMaps} + "?dryRun=Some", "{}"), ErrorCode::kInvalid);
+  EXPECT_EQ(error_of("POST", kDecodedMaps, "{"), ErrorCode::kBadRequest);
+  EXPECT_EQ(error_of("POST", kDecodedMaps, "{}", "text/plain"), ErrorCode::kUnsupportedMediaType);
+  EXPECT_EQ(error_of("POST", std::string{kDecodedMaps} + "?dryRun=Some", "{}"), ErrorCode::kInvalid);
 }
 
 TEST_F(CodecsTest, UpdateReplacesTheVersionThatItNames) {
   const Value current = json(R"({"metadata":{"name":"a","resourceVersion":"7"}})");
-  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"7"}})");
+  decoded("PUT", std::string{kDecodedMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"7"}})");
   EXPECT_FALSE(write_->value().retries_conflicts);
   EXPECT_EQ(write_->value().propose(current).value().old, current);
-  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"6"}})");
+  decoded("PUT", std::string{kDecodedMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"6"}})");
   EXPECT_EQ(proposal_error(current), ErrorCode::kConflict);
-  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"x"}})");
+  decoded("PUT", std::string{kDecodedMaps} + "/a", R"({"metadata":{"name":"a","resourceVersion":"x"}})");
   EXPECT_EQ(proposal_error(current), ErrorCode::kInvalid);
-  decoded("PUT", std::string{kMaps} + "/a", R"({"metadata":{"name":"a"}})");
+  decoded("PUT", std::string{kDecodedMaps} + "/a", R"({"metadata":{"name":"a"}})");
   EXPECT_TRUE(write_->value().retries_conflicts);
   EXPECT_EQ(proposal_error(missing()), ErrorCode::kNotFound);
 }
@@ -100,20 +101,20 @@ TEST_F(CodecsTest, UpdateOfAStatusIsAdmittedAsOne) {
 }
 
 TEST_F(CodecsTest, PatchIsAFunctionOfTheCurrentObject) {
-  const auto& write =
-      decoded("PATCH", std::string{kMaps} + "/a", R"({"data":{"k":"2","l":null}})", "application/merge-patch+json");
+  const auto& write = decoded("PATCH", std::string{kDecodedMaps} + "/a", R"({"data":{"k":"2","l":null}})",
+                              "application/merge-patch+json");
   ASSERT_TRUE(write);
   const auto proposal = write.value().propose(json(R"({"metadata":{"name":"a"},"data":{"k":"1","l":"x"}})"));
   EXPECT_EQ(proposal.value().object["data"], json(R"({"k":"2"})"));
   EXPECT_EQ(proposal.value().verb, "patch");
   EXPECT_EQ(proposal_error(missing()), ErrorCode::kNotFound);
-  EXPECT_EQ(error_of("PATCH", std::string{kMaps} + "/a", "{}"), ErrorCode::kUnsupportedMediaType);
-  EXPECT_EQ(error_of("PATCH", std::string{kMaps} + "/a?force=true", "{}", "application/merge-patch+json"),
+  EXPECT_EQ(error_of("PATCH", std::string{kDecodedMaps} + "/a", "{}"), ErrorCode::kUnsupportedMediaType);
+  EXPECT_EQ(error_of("PATCH", std::string{kDecodedMaps} + "/a?force=true", "{}", "application/merge-patch+json"),
             ErrorCode::kInvalid);
 }
 
 TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
-  const std::string target = std::string{kMaps} + "/a?fieldManager=me";
+  const std::string target = std::string{kDecodedMaps} + "/a?fieldManager=me";
   const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1"}})";
   const auto& write = decoded("PATCH", target, body, "application/apply-patch+yaml");
   ASSERT_TRUE(write);
@@ -123,7 +124,8 @@ TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
   EXPECT_EQ(created.value().object["metadata"]["managedFields"][0]["manager"].str(), "me");
   const auto updated = write.value().propose(created.value().object);
   EXPECT_EQ(updated.value().operation, "UPDATE");
-  EXPECT_EQ(error_of("PATCH", std::string{kMaps} + "/a", body, "application/apply-patch+yaml"), ErrorCode::kInvalid);
+  EXPECT_EQ(error_of("PATCH", std::string{kDecodedMaps} + "/a", body, "application/apply-patch+yaml"),
+            ErrorCode::kInvalid);
   EXPECT_EQ(error_of("PATCH", target, R"({"apiVersion":"v2","kind":"ConfigMap"})", "application/apply-patch+yaml"),
             ErrorCode::kBadRequest);
 }
@@ -131,7 +133,7 @@ TEST_F(CodecsTest, ApplyCreatesWhatIsMissingAndKnowsItsOwners) {
 TEST_F(CodecsTest, ApplyOfAFieldThatTheKindDoesNotHaveIsRefused) {  // SSA-2
   const auto message = [&](const std::string& query, const std::string& fields) {
     const auto& write =
-        decoded("PATCH", std::string{kMaps} + "/a?fieldManager=me" + query,
+        decoded("PATCH", std::string{kDecodedMaps} + "/a?fieldManager=me" + query,
                 R"({"apiVersion":"v1","kind":"ConfigMap",)" + fields + "}", "application/apply-patch+yaml");
     return write ? "" : write.error().error.message;
   };
@@ -186,9 +188,9 @@ TEST_F(CodecsTest, APatchOfWhatWasStoredWithWholeNumbersIsNotRefusedForThem) {
 
 TEST_F(CodecsTest, ApplyIsInConflictWithOtherOwners) {  // SSA-9
   const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":")";
-  decoded("PATCH", std::string{kMaps} + "/a?fieldManager=me", body + R"(1"}})", "application/apply-patch+yaml");
+  decoded("PATCH", std::string{kDecodedMaps} + "/a?fieldManager=me", body + R"(1"}})", "application/apply-patch+yaml");
   const Value mine = write_->value().propose(missing()).value().object;
-  decoded("PATCH", std::string{kMaps} + "/a?fieldManager=you", body + R"(2"}})", "application/apply-patch+yaml");
+  decoded("PATCH", std::string{kDecodedMaps} + "/a?fieldManager=you", body + R"(2"}})", "application/apply-patch+yaml");
   EXPECT_EQ(proposal_error(mine), ErrorCode::kConflict);
 }
 
@@ -249,15 +251,15 @@ TEST_F(CodecsTest, BindingAssignsThePodToANodeOnce) {
 
 TEST_F(CodecsTest, DeleteChecksItsPreconditions) {
   const Value current = json(R"({"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"7"}})");
-  decoded("DELETE", std::string{kMaps} + "/a", R"({"preconditions":{"uid":"v"}})");
+  decoded("DELETE", std::string{kDecodedMaps} + "/a", R"({"preconditions":{"uid":"v"}})");
   EXPECT_EQ(proposal_error(current), ErrorCode::kConflict);
-  decoded("DELETE", std::string{kMaps} + "/a", R"({"preconditions":{"resourceVersion":"7"},"dryRun":["All"]})");
+  decoded("DELETE", std::string{kDecodedMaps} + "/a", R"({"preconditions":{"resourceVersion":"7"},"dryRun":["All"]})");
   EXPECT_TRUE(write_->value().parameters.dry_run);
   auto proposal = write_->value().propose(current);
   const auto changes = write_->value().changes(proposal.value());
   EXPECT_EQ(changes.value().expects, (std::vector<Expect>{{{"configmaps", "default", "a"}, Revision{7}}}));
   EXPECT_TRUE(changes.value().gone);
-  EXPECT_EQ(error_of("DELETE", std::string{kMaps} + "/a?propagationPolicy=Some", ""), ErrorCode::kInvalid);
+  EXPECT_EQ(error_of("DELETE", std::string{kDecodedMaps} + "/a?propagationPolicy=Some", ""), ErrorCode::kInvalid);
 }
 
 TEST_F(CodecsTest, WebhooksSeeTheOptionsOfTheRequest_ADM_2) {
@@ -267,7 +269,7 @@ TEST_F(CodecsTest, WebhooksSeeTheOptionsOfTheRequest_ADM_2) {
     const auto proposal = write.value().propose(current);
     return to_json(admission_request_for(*context_, write.value(), proposal.value()).options);
   };
-  const std::string one = std::string{kMaps} + "/a";
+  const std::string one = std::string{kDecodedMaps} + "/a";
   const Value current = json(R"({"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"7"}})");
   EXPECT_EQ(options("DELETE", one, R"({"propagationPolicy":"Foreground","gracePeriodSeconds":5,
                     "preconditions":{"uid":"u","resourceVersion":"7"},"dryRun":["All"]})",
@@ -283,7 +285,7 @@ TEST_F(CodecsTest, WebhooksSeeTheOptionsOfTheRequest_ADM_2) {
   EXPECT_EQ(options("PATCH", one + "?fieldManager=m", R"({"apiVersion":"v1","kind":"ConfigMap"})", missing(),
                     "application/apply-patch+yaml"),
             R"({"apiVersion":"meta.k8s.io/v1","fieldManager":"m","kind":"CreateOptions"})");
-  EXPECT_EQ(options("POST", kMaps, R"({"metadata":{"name":"a"}})", missing()),
+  EXPECT_EQ(options("POST", kDecodedMaps, R"({"metadata":{"name":"a"}})", missing()),
             R"({"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"})");
 }
 
@@ -301,12 +303,12 @@ TEST_F(CodecsTest, WhatIsDeletedInTheEphemeraWaitsForNoDependents_DEL_10) {
     EXPECT_EQ(std::get<ObjectUpdated>(events[0]).value["metadata"]["finalizers"].size(), 0U) << "of an older deletion";
     EXPECT_EQ(std::get<DeletionRequested>(events[1]).propagation, "Background");
   }
-  const auto events = deletion_of(std::string{kMaps} + "/a?propagationPolicy=Foreground", "[]");
+  const auto events = deletion_of(std::string{kDecodedMaps} + "/a?propagationPolicy=Foreground", "[]");
   EXPECT_EQ(std::get<DeletionRequested>(events.back()).propagation, "Foreground");
 }
 
 TEST_F(CodecsTest, DeleteOfACollectionDeletesEachObjectAsItWasListed) {
-  const auto& write = decoded("DELETE", kMaps, "");
+  const auto& write = decoded("DELETE", kDecodedMaps, "");
   ASSERT_TRUE(write);
   const ObjectKey key{"configmaps", "default", "a"};
   const WriteRequest single = write.value().for_object(key, ManualServer::object("a"));

@@ -20,7 +20,7 @@ struct ShellClock final : Clock {
   UtcMillis now() const override { return {1'700'000'000'000}; }
 };
 
-const char* kPod = R"({
+const char* kShellPod = R"({
   "metadata": {"name": "web-0", "namespace": "shop", "uid": "u1", "labels": {"app": "web"}},
   "spec": {"nodeName": "n1", "containers": [{
     "name": "main", "image": "nginx", "workingDir": "/srv",
@@ -76,7 +76,7 @@ class ShellTest : public ::testing::Test {
 
   ShellClock clock;
   ShellHost host;
-  Value pod = parsed(kPod);
+  Value pod = parsed(kShellPod);
   const Value& container = container_of(pod, "main");
   std::shared_ptr<size_t> total = std::make_shared<size_t>(0);
   std::shared_ptr<WrittenFiles> written = std::make_shared<WrittenFiles>(total, 64 << 20);

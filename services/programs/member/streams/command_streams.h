@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,9 @@ struct StreamChoice {
   bool standard_error = false;
   bool tty = false;
 };
+
+/// The most bytes of output that are sent as one message or frame.
+inline constexpr size_t kLongestPiece = 32 * 1024;
 
 /// The client's end of one exec or attach. Threads: the executor's.
 class CommandStreams {

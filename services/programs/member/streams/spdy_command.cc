@@ -13,11 +13,10 @@ namespace shiplog::member {
 namespace {
 
 constexpr Millis kCreationTimeout{30'000};  // as kubelet's
-constexpr size_t kLongestPiece = 32 * 1024;
 
 // Most wanted last: the number is the version.
-constexpr std::array<const char*, 5> kProtocols = {"channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io",
-                                                   "v4.channel.k8s.io", "v5.channel.k8s.io"};
+constexpr std::array<const char*, 5> kSpdyProtocols = {"channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io",
+                                                       "v4.channel.k8s.io", "v5.channel.k8s.io"};
 
 class SpdyCommand final : public CommandStreams, public std::enable_shared_from_this<SpdyCommand> {
  public:
@@ -112,13 +111,13 @@ class SpdyCommand final : public CommandStreams, public std::enable_shared_from_
   bool finished_ = false;
 };
 
-/// The newest version that both sides know, as an index into kProtocols. No header at all: the first version.
-std::optional<size_t> chosen(const HttpRequest& request) {
+/// The newest version that both sides know, as an index into kSpdyProtocols. No header at all: the first version.
+std::optional<size_t> chosen_version(const HttpRequest& request) {
   const auto offered = stream_protocols(request);
   if (offered.empty()) return 0;
   for (const std::string& name : offered) {
-    const auto found = std::ranges::find(kProtocols, name);
-    if (found != kProtocols.end()) return static_cast<size_t>(found - kProtocols.begin());
+    const auto found = std::ranges::find(kSpdyProtocols, name);
+    if (found != kSpdyProtocols.end()) return static_cast<size_t>(found - kSpdyProtocols.begin());
   }
   return std::nullopt;
 }
@@ -127,18 +126,18 @@ std::optional<size_t> chosen(const HttpRequest& request) {
 
 void open_spdy_command(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer, StreamChoice choice,
                        Executor& executor, CommandReady ready) {
-  const auto protocol = chosen(request);
+  const auto protocol = chosen_version(request);
   if (!protocol) {
     const Error error{ErrorCode::kForbidden,
                       "unable to upgrade: none of the client's protocols in X-Stream-Protocol-Version is known: known "
                       "are v5.channel.k8s.io to v2.channel.k8s.io, and channel.k8s.io"};
     HttpHeaders headers{{"Content-Type", "text/plain; charset=utf-8"}};
-    for (const char* name : kProtocols) headers.add("X-Accepted-Stream-Protocol-Versions", name);
+    for (const char* name : kSpdyProtocols) headers.add("X-Accepted-Stream-Protocol-Versions", name);
     writer->send({403, std::move(headers), error.message + "\n"});
     return ready(error);
   }
   HttpHeaders headers{{"Upgrade", "SPDY/3.1"}};
-  if (!stream_protocols(request).empty()) headers.add("X-Stream-Protocol-Version", kProtocols[*protocol]);
+  if (!stream_protocols(request).empty()) headers.add("X-Stream-Protocol-Version", kSpdyProtocols[*protocol]);
   const int version = static_cast<int>(*protocol) + 1;
   writer->upgrade(std::move(headers), [version, choice, &executor,
                                        ready = std::move(ready)](Result<std::shared_ptr<ByteStream>> stream) {

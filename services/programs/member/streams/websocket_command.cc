@@ -13,9 +13,8 @@
 namespace shiplog::member {
 namespace {
 
-constexpr size_t kLongestMessage = 1024 * 1024;
+constexpr size_t kLongestCommandMessage = 1024 * 1024;
 constexpr size_t kMostHeld = 256 * 1024;  // of input that the command has not read
-constexpr size_t kLongestPiece = 32 * 1024;
 /// About what a container runtime takes to start a program. kubectl before 1.34 prints "Unknown stream id 1, discarding
 /// message" and loses what arrives right after the handshake (kubernetes/kubernetes#131189).
 constexpr Millis kStartDelay{50};
@@ -27,17 +26,17 @@ struct Protocol {
   bool base64;
   int version;
 };
-constexpr std::array<Protocol, 6> kProtocols = {{{"v5.channel.k8s.io", false, 5},
-                                                 {"v4.channel.k8s.io", false, 4},
-                                                 {"v4.base64.channel.k8s.io", true, 4},
-                                                 {"channel.k8s.io", false, 1},
-                                                 {"base64.channel.k8s.io", true, 1},
-                                                 {"", false, 1}}};
+constexpr std::array<Protocol, 6> kWebSocketProtocols = {{{"v5.channel.k8s.io", false, 5},
+                                                          {"v4.channel.k8s.io", false, 4},
+                                                          {"v4.base64.channel.k8s.io", true, 4},
+                                                          {"channel.k8s.io", false, 1},
+                                                          {"base64.channel.k8s.io", true, 1},
+                                                          {"", false, 1}}};
 
 class WebSocketCommand final : public CommandStreams, public std::enable_shared_from_this<WebSocketCommand> {
  public:
   WebSocketCommand(std::shared_ptr<ByteStream> bytes, Protocol protocol, StreamChoice choice)
-      : messages_{std::make_shared<websocket::MessageStream>(std::move(bytes), kLongestMessage)},
+      : messages_{std::make_shared<websocket::MessageStream>(std::move(bytes), kLongestCommandMessage)},
         protocol_{protocol},
         choice_{choice},
         input_ended_{!choice.standard_in} {}
@@ -164,12 +163,13 @@ class WebSocketCommand final : public CommandStreams, public std::enable_shared_
   bool gone_already_ = false;
 };
 
-std::optional<Protocol> chosen(const HttpRequest& request) {
+std::optional<Protocol> chosen_protocol(const HttpRequest& request) {
   auto offered = websocket::offered_protocols(request);
   if (offered.empty()) offered.emplace_back();
   for (const std::string& name : offered) {
-    const auto found = std::ranges::find_if(kProtocols, [&](const Protocol& each) { return each.name == name; });
-    if (found != kProtocols.end()) return *found;
+    const auto found =
+        std::ranges::find_if(kWebSocketProtocols, [&](const Protocol& each) { return each.name == name; });
+    if (found != kWebSocketProtocols.end()) return *found;
   }
   return std::nullopt;
 }
@@ -178,7 +178,7 @@ std::optional<Protocol> chosen(const HttpRequest& request) {
 
 void open_websocket_command(const HttpRequest& request, const std::shared_ptr<ResponseWriter>& writer,
                             StreamChoice choice, Executor& executor, CommandReady ready) {
-  const auto protocol = chosen(request);
+  const auto protocol = chosen_protocol(request);
   auto headers = protocol ? websocket::accept_upgrade(request, protocol->name)
                           : Result<HttpHeaders>{Error{ErrorCode::kBadRequest,
                                                       "requested protocol(s) are not supported: supported are "

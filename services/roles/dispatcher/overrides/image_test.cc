@@ -5,7 +5,7 @@
 namespace shiplog::dispatcher {
 namespace {
 
-const std::string kDigest = "sha256:50d858e0985ecc7f60418aaf0cc5ab587f42c2570a884095a9e8ccacd0f6545c";
+const std::string kImageDigest = "sha256:50d858e0985ecc7f60418aaf0cc5ab587f42c2570a884095a9e8ccacd0f6545c";
 
 Image parsed(std::string_view text) {
   const auto image = parse_image(text);
@@ -20,15 +20,15 @@ TEST(Image, FallsIntoItsParts_B_20) {
   EXPECT_EQ(parsed("registry.k8s.io/pause"), (Image{"registry.k8s.io", "pause", "", ""}));
   EXPECT_EQ(parsed("localhost/pause"), (Image{"localhost", "pause", "", ""}));
   EXPECT_EQ(parsed("registry:5000/a/b:t"), (Image{"registry:5000", "a/b", "t", ""}));
-  EXPECT_EQ(parsed("nginx@" + kDigest), (Image{"", "nginx", "", kDigest}));
+  EXPECT_EQ(parsed("nginx@" + kImageDigest), (Image{"", "nginx", "", kImageDigest}));
 }
 
 TEST(Image, DropsTheDigestBesideATag_B_20) {
-  EXPECT_EQ(parsed("r.io/nginx:1.27@" + kDigest), (Image{"r.io", "nginx", "1.27", ""}));
+  EXPECT_EQ(parsed("r.io/nginx:1.27@" + kImageDigest), (Image{"r.io", "nginx", "1.27", ""}));
 }
 
 TEST(Image, IsWrittenAsItWasRead) {
-  for (const std::string& text : {std::string{"nginx"}, std::string{"a.b/c/d:e"}, "nginx@" + kDigest,
+  for (const std::string& text : {std::string{"nginx"}, std::string{"a.b/c/d:e"}, "nginx@" + kImageDigest,
                                   std::string{"[2001:db8::1]:5000/a__b/c-d.e:T_1"}}) {
     EXPECT_EQ(parsed(text).str(), text);
   }
@@ -46,11 +46,11 @@ TEST(Image, RefusesWhatIsNoReference) {
 
 TEST(Image, TagAndDigestReplaceEachOtherByTheirShape_B_20) {
   Image image = parsed("nginx:1.27");
-  image.set_tag_or_digest(kDigest);
-  EXPECT_EQ(image.str(), "nginx@" + kDigest);
+  image.set_tag_or_digest(kImageDigest);
+  EXPECT_EQ(image.str(), "nginx@" + kImageDigest);
   image.set_tag_or_digest("1.28");
   EXPECT_EQ(image.str(), "nginx:1.28");
-  image.set_tag_or_digest("@" + kDigest);  // shaped like neither
+  image.set_tag_or_digest("@" + kImageDigest);  // shaped like neither
   EXPECT_EQ(image.str(), "nginx:1.28");
 }
 

@@ -81,13 +81,13 @@ void attach_the_rest(const std::vector<Candidate>& selected, std::vector<Target>
   std::sort(targets.begin(), targets.end());
 }
 
-int64_t sum_of(const std::vector<Target>& targets) {
+}  // namespace
+
+int64_t total_replicas(const std::vector<Target>& targets) {
   int64_t sum = 0;
   for (const Target& target : targets) sum += target.replicas;
   return sum;
 }
-
-}  // namespace
 
 Divided divided(Division division, Scaling scaling, int64_t replicas, const std::vector<Weight>& weights,
                 const std::vector<Seats>& assigned) {
@@ -122,7 +122,7 @@ Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const
   }
   SHIPLOG_TRY(auto targets, divide(selected, demand, why));
   SHIPLOG_CHECK(demand.placement.strategy == Strategy::kDuplicated || demand.binding.replicas <= 0 ||
-                    sum_of(targets) == demand.binding.replicas,
+                    total_replicas(targets) == demand.binding.replicas,
                 "the replicas of the targets sum up to those of the binding");
   std::erase_if(targets, [](const Target& target) { return target.replicas == 0; });
   if (demand.context.options != nullptr && demand.context.options->propagates_empty_workloads()) {

@@ -15,6 +15,9 @@ namespace shiplog::scheduler {
 /// PlacementFailure: AssignmentFailed; kCapacity, the clusters do not have the room.
 Placed<std::vector<Target>> assign(const std::vector<Candidate>& selected, const Demand& demand, Explanation& why);
 
+/// Of all targets together.
+int64_t total_replicas(const std::vector<Target>& targets);
+
 /// One cluster, as the dividing strategies see it, in the order of selection.
 struct Share {
   std::string_view cluster;

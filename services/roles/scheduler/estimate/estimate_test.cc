@@ -3,21 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include "events/base/json.h"
 #include "services/roles/scheduler/estimate/resource_summary.h"
 #include "services/roles/scheduler/estimate/virtual_nodes.h"
+#include "tests/support/given.h"
 
 namespace shiplog::scheduler {
 namespace {
 
-Value json(std::string_view text) { return parse_json(text).value(); }
+using given::json;
 
 constexpr const char* kFlink = R"([
   {"name": "jm", "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}},
   {"name": "tm", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "2"}}}])";
 
 /// A cluster with a resource summary, and grades of its nodes.
-Cluster cluster(const char* summary, const char* models = "[]") {
+Cluster cluster_with(const char* summary, const char* models = "[]") {
   Value value = json(R"({"metadata": {"name": "m1"}, "spec": {}, "status": {}})");
   value.edit("spec").set("resourceModels", json(models));
   value.edit("status").set("resourceSummary", json(summary));
@@ -56,12 +56,12 @@ std::string graded(int pods) {
 }
 
 TEST(Estimate, SetsAreBoundByPodsAndByTheSumOfWhatTheyNeed_X_62_M_3) {  // X-62
-  EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "12", "pods": 10}})")), 2);
-  EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "100", "pods": 10}})")), 3);
-  EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "4", "pods": 10}})")), 0);
-  EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"cpu": "4"}})")), 0) << "no pods";
-  EXPECT_EQ(sets(kFlink, cluster(R"({"allocatable": {"memory": "4Gi", "pods": 10}})")), 0) << "no cpu at all";
-  EXPECT_EQ(sets(R"([{"name": "a", "replicas": 0}])", cluster(R"({"allocatable": {"pods": 7}})")), 7) << "p = 0";
+  EXPECT_EQ(sets(kFlink, cluster_with(R"({"allocatable": {"cpu": "12", "pods": 10}})")), 2);
+  EXPECT_EQ(sets(kFlink, cluster_with(R"({"allocatable": {"cpu": "100", "pods": 10}})")), 3);
+  EXPECT_EQ(sets(kFlink, cluster_with(R"({"allocatable": {"cpu": "4", "pods": 10}})")), 0);
+  EXPECT_EQ(sets(kFlink, cluster_with(R"({"allocatable": {"cpu": "4"}})")), 0) << "no pods";
+  EXPECT_EQ(sets(kFlink, cluster_with(R"({"allocatable": {"memory": "4Gi", "pods": 10}})")), 0) << "no cpu at all";
+  EXPECT_EQ(sets(R"([{"name": "a", "replicas": 0}])", cluster_with(R"({"allocatable": {"pods": 7}})")), 7) << "p = 0";
 }
 
 TEST(Estimate, DecimalMemoryAgainstABinaryCapacityIsOffByAThousand_M_4) {
@@ -69,8 +69,8 @@ TEST(Estimate, DecimalMemoryAgainstABinaryCapacityIsOffByAThousand_M_4) {
       R"([{"name": "a", "replicas": 1, "replicaRequirements": {"resourceRequest": {"memory": "1Gi"}}}])";
   const char* decimal =
       R"([{"name": "a", "replicas": 1, "replicaRequirements": {"resourceRequest": {"memory": "1073741824"}}}])";
-  const Cluster in_binary = cluster(R"({"allocatable": {"memory": "8Gi", "pods": 1000}})");
-  const Cluster in_decimal = cluster(R"({"allocatable": {"memory": "8589934592", "pods": 10000}})");
+  const Cluster in_binary = cluster_with(R"({"allocatable": {"memory": "8Gi", "pods": 1000}})");
+  const Cluster in_decimal = cluster_with(R"({"allocatable": {"memory": "8589934592", "pods": 10000}})");
   EXPECT_EQ(sets(binary, in_binary), 8);
   EXPECT_EQ(sets(decimal, in_binary), 0) << "thousandths against units";
   EXPECT_EQ(sets(decimal, in_decimal), 8);
@@ -79,12 +79,12 @@ TEST(Estimate, DecimalMemoryAgainstABinaryCapacityIsOffByAThousand_M_4) {
 
 TEST(Estimate, SetsArePutOnTheNodesOfTheGradesFirstFit_M_5) {
   // Nodes with 2, 2 and 4 cpu: one set takes 1 of the first node for jm, then the other 2 whole nodes' worth for tm.
-  EXPECT_EQ(sets(kFlink, cluster(graded(50).c_str(), kGrades)), 1);
+  EXPECT_EQ(sets(kFlink, cluster_with(graded(50).c_str(), kGrades)), 1);
   const char* small = R"([{"name": "a", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}])";
-  EXPECT_EQ(sets(small, cluster(graded(50).c_str(), kGrades)), 4);
-  EXPECT_EQ(sets(small, cluster(graded(6).c_str(), kGrades)), 3) << "pods bound it";
+  EXPECT_EQ(sets(small, cluster_with(graded(50).c_str(), kGrades)), 4);
+  EXPECT_EQ(sets(small, cluster_with(graded(6).c_str(), kGrades)), 3) << "pods bound it";
   const char* gpu = R"([{"name": "a", "replicas": 1, "replicaRequirements": {"resourceRequest": {"gpu": "1"}}}])";
-  EXPECT_EQ(sets(gpu, cluster(graded(50).c_str(), kGrades)), 0);
+  EXPECT_EQ(sets(gpu, cluster_with(graded(50).c_str(), kGrades)), 0);
 }
 
 // The runs of equal nodes are an abbreviation: one node after the other gives the same.
@@ -142,7 +142,7 @@ Value placed(const char* at, const char* more = "") {
 }
 
 TEST(Estimate, ReservedRoomIsNotFree_M_8_M_9) {
-  const Cluster one = cluster(R"({"allocatable": {"cpu": "8", "memory": "64Gi", "pods": 10}})");
+  const Cluster one = cluster_with(R"({"allocatable": {"cpu": "8", "memory": "64Gi", "pods": 10}})");
   UnsettledIndex unsettled;
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon), 8);
   unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));
@@ -154,7 +154,7 @@ TEST(Estimate, ReservedRoomIsNotFree_M_8_M_9) {
 }
 
 TEST(Estimate, AReservationHoldsForFiveMinutes_M_8) {
-  const Cluster one = cluster(R"({"allocatable": {"cpu": "8", "pods": 10}})");
+  const Cluster one = cluster_with(R"({"allocatable": {"cpu": "8", "pods": 10}})");
   UnsettledIndex unsettled;
   unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:55:00Z"));
   EXPECT_EQ(replicas(20, R"({"cpu": "1"})", one, &unsettled, kNoon), 5);
@@ -170,7 +170,7 @@ TEST(Estimate, AReservationHoldsForFiveMinutes_M_8) {
 }
 
 TEST(Estimate, ReservedPodsCountOnTheNodesOfTheGrades_M_9) {
-  const Cluster one = cluster(graded(50).c_str(), kGrades);  // nodes with 2, 2 and 4 cpu
+  const Cluster one = cluster_with(graded(50).c_str(), kGrades);  // nodes with 2, 2 and 4 cpu
   UnsettledIndex unsettled;
   unsettled.move({type::kResourceBinding, "other", "web"}, {}, placed("2026-01-02T11:58:00Z"));
   EXPECT_EQ(replicas(20, R"({"cpu": "2"})", one, &unsettled, kNoon), 2) << "two nodes are begun, one is whole";

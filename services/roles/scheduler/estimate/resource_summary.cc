@@ -121,7 +121,6 @@ int64_t Estimate::by_sums(const Rooms& room) const {
 /// Each node is assumed to have the least of its grade and no pods yet. Replicas are alike, so placing them one by one,
 /// first fit, fills each node up.
 int64_t Estimate::by_grades(const Cluster& cluster) const {
-  constexpr int64_t kPodsOfANode = 110;
   int64_t fits = 0;
   for (const Cluster::Grade& grade : cluster.grades) {
     int64_t on_one = kPodsOfANode;

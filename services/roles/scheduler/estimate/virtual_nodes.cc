@@ -7,7 +7,6 @@ namespace shiplog::scheduler {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-constexpr int64_t kPodsOfANode = 110;
 
 }  // namespace
 

@@ -10,6 +10,9 @@
 
 namespace shiplog::scheduler {
 
+/// What a node of a grade is assumed to have room for.
+inline constexpr int64_t kPodsOfANode = 110;
+
 /// CPU is divided in thousandths, all else in whole units, both sides rounded up.
 inline bool divided_in_milli(const std::string& resource) { return resource == "cpu"; }
 
