@@ -72,7 +72,7 @@ class State : public ObjectStore {
   StateMeta meta() const;
 
   /// A view by its type: view<QuotaView>().
-  template <DerivedView View>
+  template <class View>  // a DerivedView: checked in views.cc, not in each of the files that read one
   const View& view() const {
     return std::get<View>(views_);
   }

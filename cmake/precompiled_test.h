@@ -1,4 +1,0 @@
-// precompiled.h for tests.
-#include "cmake/precompiled.h"
-//
-#include <gtest/gtest.h>
