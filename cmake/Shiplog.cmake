@@ -59,6 +59,9 @@ function(shiplog_precompile target kind)
 endfunction()
 
 set(SHIPLOG_BATCH 8 CACHE STRING "How many sources of a target are compiled as one; 1: each by itself, as clang-tidy reads them")
+# Where libraries are compiled in batches, and tests everywhere. Not where processor time counts: GCC inlines less of a template
+# that is used twice in what it compiles, which costs an application 11 % more instructions.
+set(SHIPLOG_BATCHED_FOLDERS "services/(debugger|programs|rehearsal)|tests")
 
 # The sources of a target in batches of about the same size, each compiled as one: they share the parsing of the headers, and
 # templates are instantiated once. So names in unnamed namespaces are unique in a target. What a batch includes is named
@@ -94,7 +97,11 @@ endfunction()
 function(shiplog_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   if(ARG_SOURCES)
-    shiplog_batches(${name} "${ARG_SOURCES}" sources)
+    set(sources ${ARG_SOURCES})
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    if(folder MATCHES "^(${SHIPLOG_BATCHED_FOLDERS})(/|$)")
+      shiplog_batches(${name} "${sources}" sources)
+    endif()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE shiplog_warnings ${ARG_PRIVATE_DEPS})
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
