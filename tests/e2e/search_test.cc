@@ -150,6 +150,20 @@ TEST_F(SearchAcrossMembers, ListsHavePagesAndWatchesGoOnFromThem_6_5) {
   EXPECT_EQ(get(kMaps + "?watch=true&timeoutSeconds=5&resourceVersion=" + version).status, 410);
 }
 
+TEST_F(SearchAcrossMembers, AMemberAtAnotherAddressIsFollowed) {
+  EXPECT_TRUE(eventually([&] { return names_in(get(kMaps)).contains("two"); }));
+  fleet_.kill("m2");
+  fleet_.member("m2");
+  const std::string address =
+      fleet_.kubectl_ok({"config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"}, {}, "m2");
+  fleet_.kubectl_ok(
+      {"patch", "cluster", "m2", "--type=merge", "-p", R"({"spec":{"apiEndpoint":")" + address + R"("}})"});
+  fleet_.kubectl_ok({"apply", "-f", "-"}, config_map("after"), "m2");
+  EXPECT_TRUE(eventually([&] {
+    return names_in(get(kMaps)) == std::set<std::string>{"after", "both", "one", "two"};
+  })) << get(kMaps);
+}
+
 TEST_F(SearchAcrossMembers, TheSearchCacheAnswersLists_6_2) {
   const auto search = [&](const std::string& path) { return fleet_.api().get(kGroup + "search/" + path); };
   const Answer list = search("cache/apis/apps/v1/deployments");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "services/api/pipeline/server.h"
@@ -36,10 +37,17 @@ Value scale_of(const Kind& kind, const Value& object);
 /// Whether the object has replicas to scale: a custom resource without the field has none (SUB-3).
 bool has_scale(const Kind& kind, const Value& object);
 
-/// The body of an action on the pod `name`, which may leave out its own kind. Errors: kBadRequest,
+/// What is posted to a pod: its kind, and the versions in which it may be written, the usual one first.
+struct PodAction {
+  const char* kind;
+  std::span<const char* const> versions;
+};
+extern const PodAction kEvictionAction;
+extern const PodAction kBindingAction;
+/// The body of an action on the pod `name`. Kind and version, which it may leave out, are there. Errors: kBadRequest,
 /// kUnsupportedMediaType.
 Result<Value> read_pod_body(const HttpRequest& request, const std::string& body, const std::string& name,
-                            const char* kind);
+                            const PodAction& action);
 /// DEL-9: the seconds that a pod is given, by the request and by its spec. Whether it gets them is the fold's decision:
 /// a pod that runs nowhere does not.
 int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked);

@@ -237,6 +237,25 @@ TEST_F(CodecsTest, EvictionSpendsTheBudgetOfThePod) {
   EXPECT_EQ(changes.value().expects.size(), 2U);
 }
 
+TEST_F(CodecsTest, ActionsOnPodsAreReadInTheirOwnVersionsOnly) {
+  const std::string eviction = std::string{kPod} + "/eviction";
+  for (const char* version : {"policy/v1", "policy/v1beta1"}) {
+    const auto& write =
+        decoded("POST", eviction, R"({"kind":"Eviction","apiVersion":")" + std::string{version} + "\"}");
+    ASSERT_TRUE(write) << version;
+    EXPECT_EQ(write.value().propose(Value{}).value().object["apiVersion"].str(), version);
+  }
+  const auto refusal = [&](const std::string& path, const char* body) {
+    const auto& write = decoded("POST", path, body);
+    return write ? std::string{} : std::string{name_of(write.error().error.code)} + ": " + write.error().error.message;
+  };
+  EXPECT_EQ(refusal(eviction, R"({"apiVersion":"v1"})"),
+            R"(BadRequest: no kind "Eviction" is registered for version "v1": use policy/v1)");
+  EXPECT_EQ(refusal(std::string{kPod} + "/binding", R"({"apiVersion":"policy/v1"})"),
+            R"(BadRequest: no kind "Binding" is registered for version "policy/v1": use v1)");
+  EXPECT_EQ(refusal(eviction, "[]"), "BadRequest: the body is no Eviction");
+}
+
 TEST_F(CodecsTest, BindingAssignsThePodToANodeOnce) {
   server_.put(ObjectCreated{{"pods", "default", "p"}, ManualServer::object("p")});
   const auto& write = decoded("POST", std::string{kPod} + "/binding", R"({"target":{"kind":"Node","name":"n"}})");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace shiplog::api {
 namespace {
 
 constexpr const char* kBudgets = "poddisruptionbudgets.policy";
+constexpr std::array kEvictionVersions = {"policy/v1", "policy/v1beta1"};
+constexpr std::array kBindingVersions = {"v1"};
 
 bool is_dry_run(const RequestContext& context, const Value& options) {
   const auto given = options["dryRun"].items();
@@ -137,16 +140,26 @@ WriteRequest pod_action(const RequestContext& context, Value body, bool dry_run)
 
 }  // namespace
 
+const PodAction kEvictionAction{"Eviction", kEvictionVersions};
+const PodAction kBindingAction{"Binding", kBindingVersions};
+
 Result<Value> read_pod_body(const HttpRequest& request, const std::string& text, const std::string& pod,
-                            const char* kind) {
+                            const PodAction& action) {
   const std::string type = media_type(request.headers.get("Content-Type"));
   if (!type.empty() && type != "application/json") {
     return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
                                                        ") - accepted media types include: application/json"};
   }
   SHIPLOG_TRY(Value body, parse_json(text));
-  if (!body["kind"].is_empty() && body["kind"].as_string() != kind) {
-    return Error{ErrorCode::kBadRequest, "the body is a " + body["kind"].str() + ", not a " + kind};
+  if (!body.is_object()) return Error{ErrorCode::kBadRequest, std::string{"the body is no "} + action.kind};
+  if (body["kind"].is_empty()) body.set("kind", action.kind);
+  if (body["kind"].as_string() != action.kind) {
+    return Error{ErrorCode::kBadRequest, "the body is a " + body["kind"].str() + ", not a " + action.kind};
+  }
+  if (body["apiVersion"].is_empty()) body.set("apiVersion", action.versions.front());
+  if (std::ranges::find(action.versions, body["apiVersion"].as_string()) == action.versions.end()) {
+    return Error{ErrorCode::kBadRequest, std::string{"no kind \""} + action.kind + "\" is registered for version \"" +
+                                             body["apiVersion"].str() + "\": use " + action.versions.front()};
   }
   const Value& name = body["metadata"]["name"];
   if (!pod.empty() && !name.is_empty() && name.as_string() != pod) {
@@ -165,9 +178,7 @@ int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked) {
 
 StageResult<WriteRequest> decode_eviction(const Server& server, const RequestContext& context,
                                           const std::string& body) {
-  SHIPLOG_TRY(Value eviction, read_pod_body(context.request, body, context.path.name, "Eviction"));
-  eviction.set("kind", "Eviction");
-  if (eviction["apiVersion"].is_empty()) eviction.set("apiVersion", "policy/v1");
+  SHIPLOG_TRY(Value eviction, read_pod_body(context.request, body, context.path.name, kEvictionAction));
   const bool dry_run = is_dry_run(context, eviction["deleteOptions"]);
   WriteRequest write = pod_action(context, std::move(eviction), dry_run);
   write.changes = [&server, &context](Proposal& proposal) { return evict(server, context, proposal.object); };
@@ -175,9 +186,7 @@ StageResult<WriteRequest> decode_eviction(const Server& server, const RequestCon
 }
 
 StageResult<WriteRequest> decode_binding(const Server& server, const RequestContext& context, const std::string& body) {
-  SHIPLOG_TRY(Value binding, read_pod_body(context.request, body, context.path.name, "Binding"));
-  binding.set("kind", "Binding");
-  if (binding["apiVersion"].is_empty()) binding.set("apiVersion", "v1");
+  SHIPLOG_TRY(Value binding, read_pod_body(context.request, body, context.path.name, kBindingAction));
   WriteRequest write = pod_action(context, std::move(binding), is_dry_run(context, {}));
   write.changes = [&server, &context](Proposal& proposal) { return assign_to_node(server, context, proposal.object); };
   return write;
