@@ -250,10 +250,10 @@ TEST_F(CodecsTest, ActionsOnPodsAreReadInTheirOwnVersionsOnly) {
     return write ? std::string{} : std::string{name_of(write.error().error.code)} + ": " + write.error().error.message;
   };
   EXPECT_EQ(refusal(eviction, R"({"apiVersion":"v1"})"),
-            R"(BadRequest: no kind "Eviction" is registered for version "v1": use policy/v1)");
+            R"(bad_request: no kind "Eviction" is registered for version "v1": use policy/v1)");
   EXPECT_EQ(refusal(std::string{kPod} + "/binding", R"({"apiVersion":"policy/v1"})"),
-            R"(BadRequest: no kind "Binding" is registered for version "policy/v1": use v1)");
-  EXPECT_EQ(refusal(eviction, "[]"), "BadRequest: the body is no Eviction");
+            R"(bad_request: no kind "Binding" is registered for version "policy/v1": use v1)");
+  EXPECT_EQ(refusal(eviction, "[]"), "bad_request: the body is no Eviction");
 }
 
 TEST_F(CodecsTest, BindingAssignsThePodToANodeOnce) {
