@@ -16,8 +16,9 @@ if(SHIPLOG_SANITIZE)
   target_compile_options(shiplog_warnings INTERFACE -Wno-maybe-uninitialized)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # The embedded documents are long literals, and a list of texts may initialize an array: GCC takes both without a word.
-  target_compile_options(shiplog_warnings INTERFACE -Wno-unknown-warning-option -Wno-overlength-strings -Wno-missing-braces)
+  # The embedded documents are long literals, and a list of texts may initialize an array: GCC takes both without a word. The last is on in GCC.
+  target_compile_options(shiplog_warnings INTERFACE -Wno-unknown-warning-option -Wno-overlength-strings -Wno-missing-braces
+                                                    -fsized-deallocation)
 endif()
 
 # Parsed once instead of in each of hundreds of files. Two sets of headers (base, and state for folders in which most files
