@@ -1,5 +1,7 @@
 #include "services/api/apply/managed_fields.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
