@@ -1,4 +1,6 @@
 // Kinds that users define, and built-in groups (CRD-1 to CRD-14 and KIND-1).
+#include <algorithm>
+
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
