@@ -235,7 +235,7 @@ TEST(AffinityIndex, CountsWhereTheOthersOfAGroupAre_M_10) {
     const AffinityGroup* group = together(state);
     ASSERT_NE(group, nullptr);
     EXPECT_EQ(group->members.size(), 2U);
-    EXPECT_EQ(group->others_placed(binding_named("a")), 0) << "nobody else has a target";
+    EXPECT_EQ(group->others_placed(binding_named("a")), 0) << "no other binding has a target";
     EXPECT_EQ(group->others_placed(binding_named("b")), 1);
     EXPECT_EQ(group->others_on("m1", binding_named("b")), 1);
     EXPECT_EQ(group->others_on("m1", binding_named("a")), 0) << "its own target";
