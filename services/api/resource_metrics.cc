@@ -17,6 +17,17 @@ Result<std::vector<Value>> matching(const ReadOptions& options, const Kind& kind
   return items;
 }
 
+/// As metrics-server answers: what is missing is the Pod or Node itself, or only what it uses.
+Error no_usage(const StoredObjects& objects, const RequestContext& context) {
+  const ResourcePath& path = context.path;
+  const auto object = objects.record().newest({path.resource, path.ns, path.name});
+  if (!object) return object.error();
+  if (!object.value()) return not_found({"", context.kind->kind, path.resource, path.name});
+  const std::string measured = path.resource == "pods" ? "podmetrics" : "nodemetrics";
+  return not_found(
+      {context.kind->group, context.kind->kind, measured, path.ns + (path.ns.empty() ? "" : "/") + path.name});
+}
+
 void answer(const ServerPtr& server, const RequestContextPtr& context, const ReadOptions& options) {
   auto computed = server->options.metrics(*context->kind, context->path.ns, server->objects);
   if (!computed) return fail(*context, computed.error());
@@ -25,7 +36,7 @@ void answer(const ServerPtr& server, const RequestContextPtr& context, const Rea
       if (item["metadata"]["name"].as_string() != context->path.name) continue;
       return answer_object(*context, 200, item, server->time_of(*context));
     }
-    return fail(*context, not_found(context->subject()));
+    return fail(*context, no_usage(server->objects, *context));
   }
   auto items = matching(options, *context->kind, std::move(computed).value());
   if (!items) return fail(*context, items.error());

@@ -239,7 +239,8 @@ TEST_P(TrialLogs, TopShowsWhatPodsAndNodesUse) {
   const ApiClient api = fleet_.api("edge");
   const std::string metrics = "/apis/metrics.k8s.io/v1beta1";
   EXPECT_EQ(api.get(metrics + "/namespaces/default/pods/web").json["containers"][0]["name"].as_string(), "main");
-  EXPECT_EQ(api.get(metrics + "/namespaces/default/pods/none").status, 404);
+  EXPECT_EQ(api.get(metrics + "/namespaces/default/pods/none").json["message"].as_string(), "pods \"none\" not found");
+  EXPECT_EQ(api.get(metrics + "/nodes/none").json["message"].as_string(), "nodes \"none\" not found");
   EXPECT_EQ(api.get(metrics + "/pods?labelSelector=app%3Dnone").json["items"].size(), 0U);
   EXPECT_EQ(api.get(metrics + "/pods?fieldSelector=metadata.name%3Dweb").json["items"].size(), 1U);
   EXPECT_EQ(api.get(metrics + "/nodes?watch=true").status, 405);

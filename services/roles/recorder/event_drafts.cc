@@ -12,6 +12,7 @@
 #include "events/state/claim.h"
 #include "events/state/drift.h"
 #include "events/state/impersonation.h"
+#include "events/state/static_quota.h"
 #include "events/state/work.h"
 #include "services/adapters/estimators/operations.h"
 #include "services/interpreter/interpreter.h"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr const char* kQuotaStatus = "federated-resource-quota-status-controller";
 constexpr const char* kQuotaEnforcement = "federated-resource-quota-enforcement-controller";
+constexpr const char* kQuotaSync = "federated-resource-quota-sync-controller";
 constexpr const char* kClusterController = "cluster-controller";
 constexpr const char* kDescheduler = "karmada-descheduler";
 constexpr const char* kDetector = "resource-detector";
@@ -129,6 +131,7 @@ class EventDraftBuilder {
     for (const Change& change : folded_.changes) on(change);
     for (const ObjectKey& key : synced_) on_synced(state_.value_of(key));
     for (const ObjectKey& key : tainted_) on_tainted(state_.value_of(key));
+    for (const ObjectKey& key : assigned_) on_assigned(state_.value_of(key));
     for (const std::string& cluster : authorized_) {  // 1.17.3
       add(state_.value_of({type::kCluster, "", cluster}), kUnifiedAuth, "SyncImpersonationConfigSucceed",
           "Sync impersonation config succeed.");
@@ -405,8 +408,17 @@ class EventDraftBuilder {
     add_service_events(state_, change, reports_);
     if (entry_.actor.service == "binder" && !change.created() && !change.removed()) on_preempted(change);
   }
+  // once for all Works of its assignments that the entry has written or begun to delete.
+  void on_assigned(const Value& quota) {
+    add(quota, kQuotaSync, "SyncWorkSucceed",
+        "Sync works for FederatedResourceQuota(" + place_of(quota) + ") succeed.");
+  }
   void on_work(const Change& change) {  // E-3
     if (change.removed()) return;
+    if (const auto quota = quota_of_work(change.after)) {
+      const bool rendered = change.before["spec"] != change.after["spec"];
+      if (rendered || deleting(change.before) != deleting(change.after)) assigned_.insert(*quota);
+    }
     if (reverts_limited(change.after) && !reverts_limited(change.before)) {
       const std::string message = condition_of(change.after, kRevertsLimited)["message"].str();
       warn(change.after, kExecution, kRevertsLimited, message);
@@ -445,6 +457,7 @@ class EventDraftBuilder {
   const Folded& folded_;
   std::vector<EventDraft> reports_;
   std::set<ObjectKey> synced_, tainted_;
+  std::set<ObjectKey> assigned_;      ///< quotas
   std::set<std::string> authorized_;  ///< clusters whose impersonator's rights were written
   bool by_policy_ = false;
 };
@@ -551,6 +564,9 @@ std::vector<EventDraft> event_drafts_of_failure(const State& state, const Failed
     return reports;
   }
   if (step.role == "taint" && is_binding(step.key.type)) return eviction_failure(state, object);
+  if (step.role == "dispatcher" && step.key.type == type::kFederatedResourceQuota) {
+    return {{object, kQuotaSync, true, "SyncWorkFailed", step.error}};
+  }
   if (step.role == "quota" && step.key.type == type::kFederatedResourceQuota) {
     if (state.gates().quota_enforcement) {
       return {{object, kQuotaEnforcement, true, "CollectOverallStatusFailed", step.error}};

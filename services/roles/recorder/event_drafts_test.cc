@@ -527,6 +527,26 @@ TEST_F(EventDrafts, AQuotaWhoseStatusCannotBeWritten_Q_17_Q_24) {
                    "CollectOverallStatusFailed: the journal is full"}));
 }
 
+TEST_F(EventDrafts, AQuotaWhoseAssignmentsAreWritten_Q_23) {
+  const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
+  history.object(quota, R"({"kind": "FederatedResourceQuota", "spec": {"overall": {"cpu": "1"}}})");
+  Value work = json(R"({"metadata": {"finalizers": ["karmada.io/execution-controller"], "labels": {
+      "federatedresourcequota.karmada.io/namespace": "default", "federatedresourcequota.karmada.io/name": "q"}},
+      "spec": {"workload": {"manifests": [{"kind": "ResourceQuota"}]}}})");
+  const Lines synced{
+      "FederatedResourceQuota/q Normal federated-resource-quota-sync-controller SyncWorkSucceed: Sync works for "
+      "FederatedResourceQuota(default/q) succeed."};
+  const ObjectKey m1{type::kWork, "karmada-es-m1", "q"}, other{type::kWork, "karmada-es-m1", "q-2"};
+  EXPECT_EQ(told({ObjectCreated{m1, work}, ObjectCreated{other, work}}), synced) << "once for both";
+  history.object(m1, to_json(work));
+  work.edit("metadata").edit("labels").set("other", "label");
+  EXPECT_EQ(told({ObjectUpdated{m1, work}}), Lines{}) << "its manifest is as it was";
+  EXPECT_EQ(told({DeletionRequested{m1}}), synced);
+  EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"dispatcher", quota, "it is taken"})),
+            (Lines{"FederatedResourceQuota/q Warning federated-resource-quota-sync-controller SyncWorkFailed: it is "
+                   "taken"}));
+}
+
 TEST_F(EventDrafts, CollectOverallStatusSucceed_Q_17) {
   const ObjectKey quota{type::kFederatedResourceQuota, "default", "q"};
   history.object(quota, R"({"kind": "FederatedResourceQuota", "spec": {"overall": {"cpu": "1"}}})");

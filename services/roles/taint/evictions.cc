@@ -9,6 +9,8 @@ namespace shiplog::taint {
 namespace {
 
 constexpr Millis kQuotaAgain{60'000};
+/// A creationTimestamp has whole seconds: the grace period may have begun almost a second later.
+constexpr Millis kWholeSecond{1'000};
 
 /// Before fold version 4: the last health that was reported counts, whichever placement it is of.
 bool all_reported_healthy(const Value& binding) {
@@ -105,7 +107,7 @@ std::string over(const Value& task, Millis timeout, bool rest_is_healthy, bool l
   if (now > *until && last_copy) return "";  // the scheduler, the cluster or the health there ends it
   if (now > *until) return "grace period is over";
   if (rest_is_healthy) return "the remaining clusters are healthy";
-  sooner(next, *until + Millis{1});
+  sooner(next, *until + kWholeSecond);
   return "";
 }
 
