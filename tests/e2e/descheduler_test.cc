@@ -38,7 +38,7 @@ class Descheduler : public ::testing::Test {
     serve({});
     for (const char* name : {"member1", "member2"}) {
       fleet_.join(name, {"--nodes=1"});
-      point(name, fleet_.estimator(name, {"--fresh-ms=200"}));
+      point(name, fleet_.estimator(name));
     }
     fleet_.kubectl_ok({"apply", "-f", "-"}, kWebOnTwoClusters);
     expect_placed(*api_, "web", "member1:2 member2:2");
@@ -159,7 +159,7 @@ TEST_F(Descheduler, WithoutAnEstimatorReplicasStayAndAnEventTellsWhy_5_4_4) {
   expect_event("DescheduleBindingFailed", "this is the estimator of cluster member2, not of member1");
   expect_placed(*api_, "web", "member1:2 member2:2");
   // One that can be reached again does.
-  point("member1", fleet_.estimator("member1", {"--fresh-ms=200"}));
+  point("member1", fleet_.estimator("member1"));
   expect_placed(*api_, "web", "member2:4");
 }
 

@@ -69,7 +69,7 @@ std::string Fleet::estimator(const std::string& member, std::vector<std::string>
   if (!told_where) options.push_back("--listen=127.0.0.1:0");
   Process& process = start(name,
                            joined({SHIPLOGD, "estimator", "--cluster-name=" + member,
-                                   "--kubeconfig=" + kubeconfig(member), "--address-out=" + address, "--fresh-ms=100"},
+                                   "--kubeconfig=" + kubeconfig(member), "--address-out=" + address},
                                   options),
                            false);
   const bool listens = eventually([&] { return !process.running() || !read_file(address).empty(); });

@@ -6,7 +6,6 @@
 #include "events/base/json.h"
 #include "services/adapters/members/members.h"
 #include "services/adapters/members/watch_line.h"
-#include "services/runtime/log.h"
 
 namespace shiplog::api {
 namespace {
@@ -369,9 +368,7 @@ void MemberSource::note_problem(const std::string& text, bool full) {
     if (problem_ == text) return;
     problem_ = text;
   }
-  const auto fields = {log::kv("cluster", scope().cluster), log::kv("resource", resource_id(scope())),
-                       log::kv("reason", text)};
-  full ? log::error("search.cache_full", fields) : log::warn("search.source_failed", fields);
+  if (shared_.on_problem) shared_.on_problem(scope(), text, full);
 }
 
 void MemberSource::fail(const Error& error) {

@@ -61,6 +61,8 @@ class MemberSource : public std::enable_shared_from_this<MemberSource> {
     std::function<Result<std::shared_ptr<HttpClient>>(const std::string& cluster)> client;
     /// The source of the cluster that holds the most. Empty: it is not known.
     std::function<std::shared_ptr<MemberSource>(const std::string& cluster)> biggest;
+    /// A source has another problem() than before. `full`: its objects do not fit.
+    std::function<void(const CachedScope& scope, const std::string& problem, bool full)> on_problem = {};
   };
   MemberSource(CachedScope scope, Shared& shared, std::shared_ptr<CacheBudget> budget, std::function<void()> changed)
       : shared_{shared}, budget_{std::move(budget)}, collection_{std::move(scope), std::move(changed)} {}

@@ -28,6 +28,11 @@ void SearchCache::configure(const Options& options) {
   shared_.random = options_.random;
   shared_.client = [members = options_.members](const std::string& cluster) { return members->own_client(cluster); };
   shared_.biggest = [this](const std::string& cluster) { return biggest_of(cluster); };
+  shared_.on_problem = [](const CachedScope& scope, const std::string& problem, bool full) {
+    const auto fields = {log::kv("cluster", scope.cluster), log::kv("resource", resource_id(scope)),
+                         log::kv("reason", problem)};
+    full ? log::error("search.cache_full", fields) : log::warn("search.source_failed", fields);
+  };
   options_.members->set_listener([this](const std::string& cluster) { use_other_client(cluster); });
   hook_ = std::make_unique<metrics::ScrapeHook>([this] { copy_metrics(); });
 }

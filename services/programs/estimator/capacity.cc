@@ -93,36 +93,6 @@ bool admits(const Value& node, const Value& claim) {
   });
 }
 
-/// The remaining capacity of a node, each amount at least 0. Nodes are sorted by name.
-struct NodeCapacity {
-  const Value* node = nullptr;
-  ResourceList free;
-};
-
-std::vector<NodeCapacity> capacities_of(const MemberObjects& member) {
-  std::map<std::string, ResourceList, std::less<>> used;
-  for (const Value& pod : member.pods) {
-    const auto phase = pod["status"]["phase"].as_string();
-    const auto node = pod["spec"]["nodeName"].as_string();
-    if (!node.empty() && phase != "Succeeded" && phase != "Failed")
-      add_resources(used[std::string{node}], pod_requests(pod));
-  }
-  std::vector<NodeCapacity> capacities;
-  for (const Value& node : member.nodes) {
-    NodeCapacity capacity{&node, resource_list_from(node["status"]["allocatable"])};
-    if (const auto mine = used.find(node["metadata"]["name"].as_string()); mine != used.end()) {
-      for (const auto& [name, amount] : mine->second) {
-        const auto left = capacity.free.find(name);
-        if (left != capacity.free.end()) left->second = std::max(Quantity{}, left->second - amount);
-      }
-    }
-    capacities.push_back(std::move(capacity));
-  }
-  std::ranges::sort(capacities, {},
-                    [](const NodeCapacity& capacity) { return (*capacity.node)["metadata"]["name"].as_string(); });
-  return capacities;
-}
-
 /// How many pods with this request fit.
 int64_t fits(const ResourceList& free, const ResourceList& request) {
   const auto pods = free.find(kPods);
@@ -147,7 +117,7 @@ bool place(std::vector<NodeCapacity>& nodes, const Value& requirements, int64_t 
   const ResourceList request = resource_list_from(requirements["resourceRequest"]);
   for (NodeCapacity& node : nodes) {
     if (replicas == 0) break;
-    if (!admits(*node.node, requirements["nodeClaim"])) continue;
+    if (!admits(node.node, requirements["nodeClaim"])) continue;
     const int64_t count = std::min(replicas, fits(node.free, request));
     if (count > 0) take(node.free, request, count);
     replicas -= count;
@@ -205,7 +175,7 @@ const Value* newest_of(const MemberObjects& member, const Value& deployment) {
     return number;
   };
   const Value* newest = nullptr;
-  for (const Value& set : member.replica_sets) {
+  for (const auto& [name, set] : member.replica_sets) {
     if (!owned_by(set, deployment)) continue;
     if (newest == nullptr || revision(set) > revision(*newest)) newest = &set;
   }
@@ -217,12 +187,13 @@ const Value* newest_of(const MemberObjects& member, const Value& deployment) {
 Result<int32_t> max_replicas(const MemberObjects& member, const Value& requirements, const Value& assumed) {
   SHIPLOG_TRY(check_amounts(requirements));
   const std::string ns = requirements["namespace"].str();
-  Room room{capacities_of(member), QuotaRoom{member.resource_quotas, ns}};
+  const bool as_they_are = assumed.size() == 0;
+  Room room{as_they_are ? std::vector<NodeCapacity>{} : member.nodes, QuotaRoom{member.resource_quotas, ns}};
   SHIPLOG_TRY(assume(assumed, ns, room));
   const ResourceList request = resource_list_from(requirements["resourceRequest"]);
   int64_t sum = 0;
-  for (const NodeCapacity& node : room.nodes) {
-    if (admits(*node.node, requirements["nodeClaim"])) sum = std::min(kMost, sum + fits(node.free, request));
+  for (const NodeCapacity& node : as_they_are ? member.nodes : room.nodes) {
+    if (admits(node.node, requirements["nodeClaim"])) sum = std::min(kMost, sum + fits(node.free, request));
   }
   if (const auto permitted = room.quota.sets({part_of(requirements, 1)})) sum = std::min(sum, *permitted);
   return static_cast<int32_t>(sum);
@@ -238,7 +209,7 @@ Result<int32_t> max_component_sets(const MemberObjects& member, const Value& com
     parts.push_back(part_of(component["replicaRequirements"], pods_of(component)));
   }
   if (replicas == 0) return static_cast<int32_t>(kMost);
-  Room room{capacities_of(member), QuotaRoom{member.resource_quotas, ns}};
+  Room room{member.nodes, QuotaRoom{member.resource_quotas, ns}};
   SHIPLOG_TRY(assume(assumed, ns, room));
   const int64_t most = std::min(kMost, room.quota.sets(parts).value_or(kMost));
   // Each set needs at least one pod, so this ends when the nodes' pods are used up.
@@ -256,18 +227,18 @@ Result<int32_t> unschedulable_replicas(const MemberObjects& member, const Value&
     return Error{ErrorCode::kBadRequest, "only pods of an apps/v1 Deployment can be counted, not of a " +
                                              reference["apiVersion"].str() + " " + reference["kind"].str()};
   }
-  const auto found = std::ranges::find_if(member.deployments, [&](const Value& deployment) {
-    return deployment["metadata"]["namespace"] == reference["namespace"] &&
-           deployment["metadata"]["name"] == reference["name"];
+  const auto found = std::ranges::find_if(member.deployments, [&](const auto& named) {
+    const Value& metadata = named.second["metadata"];
+    return metadata["namespace"] == reference["namespace"] && metadata["name"] == reference["name"];
   });
   if (found == member.deployments.end()) {
     return Error{ErrorCode::kNotFound,
                  "deployment " + reference["namespace"].str() + "/" + reference["name"].str() + " not found"};
   }
-  const Value* set = newest_of(member, *found);
+  const Value* set = newest_of(member, found->second);
   if (set == nullptr) return 0;
   int32_t count = 0;
-  for (const Value& pod : member.pods) {
+  for (const auto& [name, pod] : member.pods) {
     if (!owned_by(pod, *set)) continue;
     const Value& scheduled = condition_of(pod, "PodScheduled");
     if (scheduled["status"].as_string() != "False" || scheduled["reason"].as_string() != "Unschedulable") continue;

@@ -1,20 +1,25 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "events/base/value.h"
+#include "services/programs/estimator/node_rooms.h"
 
 /// The estimates that an estimator computes from its member's objects (S-73, S-74). Pure.
 namespace shiplog::estimator {
 
-/// The member's objects as its API lists them.
+/// What the estimates need of a member.
 struct MemberObjects {
-  std::vector<Value> nodes, pods, deployments, replica_sets;
-  std::vector<Value> resource_quotas;  ///< empty without gate ResourceQuotaEstimate
+  using Objects = std::map<std::string, Value>;  ///< by any unique names
+
+  std::vector<NodeCapacity> nodes;  ///< sorted by name
+  Objects pods, deployments, replica_sets;
+  Objects resource_quotas;  ///< empty without gate ResourceQuotaEstimate
 };
 
 /// How many more replicas with these requirements ({resourceRequest, nodeClaim, namespace, priorityClassName}) the

@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
+#include "events/base/random.h"
 #include "events/base/result.h"
 #include "events/base/time.h"
 #include "services/programs/estimator/capacity.h"
@@ -10,24 +12,31 @@
 
 namespace shiplog::estimator {
 
-/// The member's nodes, pods, Deployments and ReplicaSets, and its ResourceQuotas where they count, as its API lists
-/// them. They are listed when a caller needs
-/// them and the cached objects are older than `fresh_for`. Without callers the member receives no requests, and any
-/// number of callers cause at most one list at a time. Threads: any.
+/// The member's nodes, pods, Deployments and ReplicaSets, and its ResourceQuotas where they count. They are listed once
+/// and watched from then on, so that an answer is as new as what the member has sent, and costs the member nothing.
+/// Threads: any.
 class MemberView {
  public:
-  using MemberObjectsPtr = std::shared_ptr<const MemberObjects>;
+  /// The objects are valid during the call.
+  using Then = std::function<void(Result<const MemberObjects*>)>;
 
-  MemberView(MemberClient client, const Clock& clock, Millis fresh_for, bool with_quotas = false);
+  MemberView(const std::string& cluster, MemberClient client, Random& random, bool with_quotas = false);
+  /// What is under way in the member may call back until its network threads are stopped: stop() first, then these.
   ~MemberView();
+  MemberView(const MemberView&) = delete;
+  MemberView& operator=(const MemberView&) = delete;
 
-  /// `then` is called once, on this or on a network thread, and must not block. Error: kUnavailable, the member cannot
-  /// be listed.
-  void with(std::function<void(Result<MemberObjectsPtr>)> then);
+  /// `then` is called once, on the thread of this, and must not block. The first callers wait some seconds for the
+  /// lists. Error: kUnavailable, the member cannot be listed or watched, or did not answer within the last second and
+  /// does not now: what was seen of it may be old.
+  void with(Then then);
+
+  /// Ends the watches, for good.
+  void stop();
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace shiplog::estimator

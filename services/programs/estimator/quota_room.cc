@@ -64,8 +64,8 @@ ResourceList free_in(const Value& status) {
 
 }  // namespace
 
-QuotaRoom::QuotaRoom(const std::vector<Value>& quotas, std::string_view ns) {
-  for (const Value& quota : quotas) {
+QuotaRoom::QuotaRoom(const std::map<std::string, Value>& quotas, std::string_view ns) {
+  for (const auto& [name, quota] : quotas) {
     if (quota["metadata"]["namespace"].as_string() == ns) limits_.push_back({&quota["spec"], free_in(quota["status"])});
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace shiplog::estimator {
 class QuotaRoom {
  public:
   /// Of the member's ResourceQuotas those of the namespace.
-  QuotaRoom(const std::vector<Value>& quotas, std::string_view ns);
+  QuotaRoom(const std::map<std::string, Value>& quotas, std::string_view ns);
 
   /// What so many pods of this priority class request is used, too; at most what there is.
   void take(std::string_view priority_class, const ResourceList& request, int64_t pods);

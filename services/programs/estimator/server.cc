@@ -116,7 +116,7 @@ class Service final : public pb::Estimator::CallbackService {
     }
     log::debug("estimator.called", {log::kv("method", method), log::kv("trace_id", trace_of(*context))});
     options_.member->with(
-        [reactor, method, work, watch = metrics::Stopwatch{}](const Result<MemberView::MemberObjectsPtr>& objects) {
+        [reactor, method, work, watch = metrics::Stopwatch{}](const Result<const MemberObjects*>& objects) {
           const Result<void> done = objects ? work(*objects.value()) : Result<void>{objects.error()};
           if (!done)
             log::warn("estimator.failed", {log::kv("method", method), log::kv("reason", done.error().message)});

@@ -45,8 +45,9 @@ Result<ClientTarget> member_target(const EstimatorServerOptions& options) {
 Result<void> run_server(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const HostPort listen, parse_host_port(options.listen));
   const SystemClock clock;
-  const auto connect =
-      [io = std::make_shared<IoThreads>(1)](const ClientTarget& target) -> Result<std::shared_ptr<HttpClient>> {
+  SystemRandom random;
+  const auto io = std::make_shared<IoThreads>(1);
+  const auto connect = [&io](const ClientTarget& target) -> Result<std::shared_ptr<HttpClient>> {
     HttpClient::Options http;
     http.user_agent = "shiplogd-estimator/" SHIPLOG_VERSION;
     SHIPLOG_TRY(std::shared_ptr<HttpClient> client,
@@ -55,7 +56,12 @@ Result<void> run_server(const EstimatorServerOptions& options) {
   };
   SHIPLOG_TRY(auto client,
               estimator::MemberClient::open([&options] { return member_target(options); }, connect, clock));
-  estimator::MemberView member{std::move(client), clock, Millis{options.fresh_ms}, options.with_quotas};
+  estimator::MemberView member{options.cluster, std::move(client), random, options.with_quotas};
+  // Before `member` ends, on which callbacks of the network threads depend.
+  const std::shared_ptr<void> ends_reading{nullptr, [&](void*) {
+                                             member.stop();
+                                             io->stop();
+                                           }};
   estimator::EstimatorServer::Options server;
   server.cluster = options.cluster;
   server.listen = (listen.host.find(':') == std::string::npos ? listen.host : "[" + listen.host + "]") + ":" +
@@ -76,7 +82,7 @@ Result<void> run_server(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const auto running, estimator::EstimatorServer::start(server));
   const std::string address = listen.host + ":" + std::to_string(running->port());
   const auto process_metrics = export_process_metrics();
-  // What it knows of its member is read for each question: there is nothing else that it could be unready for.
+  // Whether its member can be read is the answer to each question: there is nothing else that it could be unready for.
   SHIPLOG_TRY(const auto probes, start_probes(options.probes, {}));
   log::info("estimator.listening", {log::kv("cluster", options.cluster), log::kv("address", address)});
   if (!options.address_out.empty()) {

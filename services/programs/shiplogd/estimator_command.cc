@@ -42,9 +42,6 @@ EstimatorCommand::EstimatorCommand(CLI::App& app, std::string& config)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME=BOOL,...");
   add_probes(command_, options_.probes, kAnyLocalPort);
-  command_.add_option("--fresh-ms", options_.fresh_ms, "Time for which the state of the member is cached")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
   add_logging(command_, options_.log_format, options_.log_level);
   add_upstream_flags(command_, upstream_);
 }

@@ -112,7 +112,6 @@ struct EstimatorServerOptions {
   std::string certificate_file, key_file, client_ca_file;
   bool skip_client_verify = false;
   bool with_quotas = false;  ///< gate ResourceQuotaEstimate
-  int64_t fresh_ms = 1000;
   ProbeOptions probes = {kAnyLocalPort, ""};
   log::Format log_format = log::Format::kText;
   log::Level log_level = log::Level::kInfo;

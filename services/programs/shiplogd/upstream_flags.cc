@@ -68,7 +68,7 @@ const std::vector<Ignored>& ignored_by_control_plane() {
 
 const std::vector<Ignored>& ignored_by_estimator() {
   static const std::vector<Ignored> kFlags = {
-      {"the member is listed once in --fresh-ms at most, by however many questions",
+      {"the member is watched, and asked once a second at most, by however many questions",
        {},
        {"kube-api-qps", "kube-api-burst"}},
       {"the nodes are gone through by one thread; questions are answered at the same time", {}, {"parallelism"}},
