@@ -232,6 +232,16 @@ TEST_F(Estimators, ResourceQuotasOfAMemberLimitWhatFitsWithTheGate_5_5_5_S_73) {
   expect_replay_equals(fleet_, *api_, "sqlite:" + fleet_.path("journal.db"));
 }
 
+TEST_F(Estimators, AnAnswerKnowsThePodsThatHaveJustBecomeReady) {
+  make("first", 4, "1");
+  expect_explained("first", "estimators say: member1 16, member2 16");
+  EXPECT_TRUE(eventually([&] {
+    return api_->get(kDeployments + "/first").json["status"]["readyReplicas"].as_int() == 4;
+  })) << "the control plane has seen them";
+  make("second", 2, "1");
+  expect_explained("second", "estimators say: member1 14, member2 14");
+}
+
 TEST_F(Estimators, WhatIsPromisedUsesRoomOfTheEstimateWithTheGate_M_9) {
   EXPECT_EQ(fleet_.process("plane").terminate(), 0);
   serve({"--feature-gates=SchedulingOvercommitProtection=true"});
