@@ -4,10 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "events/base/base64.h"
+#include "events/base/yaml.h"
+#include "events/kinds/protobuf.h"
 #include "services/api/search/member_body.h"
+#include "tests/support/literals.h"
+#include "tests/support/protobuf_wire.h"
 
 namespace shiplog::api {
 namespace {
+
+using test::json;
 
 TEST(MultiVersion, IsAMapSortedByClusterWithoutWhiteSpace_6_5_1) {
   const MultiVersion version{{{"m2", "7"}, {"m1", "12"}}, false};
@@ -60,6 +66,49 @@ TEST(BodyForMember, HasTheClustersOwnVersionAndNoAnnotationOfTheCache_6_4_5) {
   EXPECT_EQ(body_for_member("DELETE", "application/json",
                             R"({"preconditions":{"resourceVersion":")" + version + R"("}})", "m1"),
             R"({"preconditions":{"resourceVersion":"12"}})");
+}
+
+TEST(BodyForMember, OfProtobufAndYamlIsAsOfJson_6_4_5) {
+  const std::string version = multi_version_of("m1", "12");
+  const Value sent = json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","resourceVersion":")" +
+                          version + R"(","annotations":{"a":"1","resource.karmada.io/cached-from-cluster":"m1"}},)" +
+                          R"("data":{"key":"value"}})");
+  const Value wanted = json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","resourceVersion":"12",)"
+                            R"("annotations":{"a":"1"}},"data":{"key":"value"}})");
+  const Kinds& kinds = Kinds::compiled();
+  constexpr const char* kProtobuf = "application/vnd.kubernetes.protobuf";
+  const std::string protobuf = encode_protobuf(kinds, sent).value();
+  EXPECT_EQ(body_for_member("PUT", kProtobuf, protobuf, "m1"), encode_protobuf(kinds, wanted).value());
+  EXPECT_EQ(body_for_member("PUT", kProtobuf, protobuf, "m2"),
+            encode_protobuf(kinds,
+                            [&] {
+                              Value other = wanted;
+                              other.edit("metadata").set("resourceVersion", version);
+                              return other;
+                            }())
+                .value())
+      << "it has no version of this cluster";
+  EXPECT_EQ(json(body_for_member("PUT", "application/yaml", to_yaml(sent), "m1")), wanted);
+
+  const auto deletion = [&](const std::string& of) {
+    return encode_protobuf(kinds, json(R"({"apiVersion":"v1","kind":"DeleteOptions","gracePeriodSeconds":5,)"
+                                       R"("preconditions":{"uid":"u","resourceVersion":")" +
+                                       of + R"("}})"))
+        .value();
+  };
+  EXPECT_EQ(body_for_member("DELETE", kProtobuf, deletion(version), "m1"), deletion("12"));
+}
+
+TEST(BodyForMember, KeepsOfProtobufWhatItDoesNotKnow) {
+  const std::string version = multi_version_of("m1", "12");
+  const auto body = [](const std::string& of) {
+    const std::string metadata = wire::bytes(1, "web") + wire::bytes(6, of) + wire::bytes(15, "unknown");
+    const std::string object = wire::bytes(1, metadata) + wire::bytes(14, "unknown") + wire::varint(13, 300);
+    return wire::envelope("example.com/v1", "Widget", object, wire::bytes(4, ""));
+  };
+  EXPECT_EQ(body_for_member("PUT", "", body(version), "m1"), body("12"));
+  const std::string cut = body(version).substr(0, body(version).size() - 6);
+  EXPECT_EQ(body_for_member("PUT", "", cut, "m1"), cut) << "malformed: the member says so";
 }
 
 std::string put_of(const MultiVersion& version, const std::string& cluster) {
