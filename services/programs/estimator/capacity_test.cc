@@ -24,7 +24,7 @@ Value pod(const std::string& node, const std::string& cpu, const std::string& ph
 }
 
 /// Objects as they are listed, without names that would matter.
-struct Listed {
+struct ListedMember {
   std::vector<Value> nodes, pods, deployments, replica_sets, resource_quotas;
 
   operator MemberObjects() const {
@@ -51,7 +51,7 @@ int32_t most(const MemberObjects& member, const std::string& requirements) {
 }
 
 TEST(Capacity, SumsUpTheCapacityOfEachNode_S_73) {
-  Listed member;
+  ListedMember member;
   EXPECT_EQ(most(member, "{resourceRequest: {cpu: '1'}}"), 0) << "no nodes";
   member.nodes = {node("a"), node("b")};
   EXPECT_EQ(most(member, "{}"), 20) << "pods alone";
@@ -69,7 +69,7 @@ TEST(Capacity, SumsUpTheCapacityOfEachNode_S_73) {
 }
 
 TEST(Capacity, OnlyNodesThatAdmitThePod_S_73) {
-  Listed member;
+  ListedMember member;
   member.nodes = {node("a", "{}", "{zone: x, rank: '5'}"), node("b", "{unschedulable: true}", "{zone: y, rank: '7'}"),
                   node("c", "{taints: [{key: k, value: v, effect: NoExecute}]}", "{zone: y}"),
                   node("d", "{taints: [{key: k, effect: PreferNoSchedule}]}")};
@@ -102,7 +102,7 @@ TEST(Capacity, OnlyNodesThatAdmitThePod_S_73) {
 }
 
 TEST(Capacity, WholeSetsOfComponents_S_73) {
-  Listed member;
+  ListedMember member;
   member.nodes = {node("a"), node("b")};
   const auto sets = [&](const std::string& components) { return max_component_sets(member, yaml(components)).value(); };
   EXPECT_EQ(sets("[{name: m, replicas: 1, replicaRequirements: {resourceRequest: {cpu: '2'}}}, "
@@ -122,7 +122,7 @@ Value quota(const std::string& ns, const std::string& hard, const std::string& u
 }
 
 TEST(Capacity, TheResourceQuotasOfTheNamespaceLimitIt_S_73_5_5_5) {
-  Listed member;
+  ListedMember member;
   member.nodes = {node("a"), node("b")};
   const auto cores = [&](const std::string& more) { return most(member, "{resourceRequest: {cpu: '1'}" + more + "}"); };
   member.resource_quotas = {quota("shop", "requests.cpu: '5', memory: 1Gi", "requests.cpu: '2', memory: 1Gi")};
@@ -141,7 +141,7 @@ TEST(Capacity, TheResourceQuotasOfTheNamespaceLimitIt_S_73_5_5_5) {
 }
 
 TEST(Capacity, AScopedQuotaIsForItsPriorityClassesAlone_S_73_5_5_5) {
-  Listed member;
+  ListedMember member;
   member.nodes = {node("a")};
   const auto cores = [&](const std::string& spec, const std::string& priority) {
     member.resource_quotas = {quota("shop", "cpu: '1'", "cpu: '0'", spec)};
@@ -164,7 +164,7 @@ TEST(Capacity, AScopedQuotaIsForItsPriorityClassesAlone_S_73_5_5_5) {
 }
 
 TEST(Capacity, SetsOfComponentsShareTheQuota_S_73) {
-  Listed member;
+  ListedMember member;
   member.nodes = {node("a"), node("b")};
   const Value set = yaml(
       "[{replicas: 1, replicaRequirements: {resourceRequest: {cpu: '1'}}}, "
@@ -178,7 +178,7 @@ TEST(Capacity, SetsOfComponentsShareTheQuota_S_73) {
 }
 
 TEST(Capacity, AssumedWorkloadsUseRoomFirst_M_9) {
-  Listed member;
+  ListedMember member;
   member.nodes = {node("a"), node("b")};
   const Value assumed = yaml(
       "[{namespace: shop, components: [{replicas: 3, replicaRequirements: {resourceRequest: "
@@ -206,7 +206,7 @@ TEST(Capacity, AssumedWorkloadsUseRoomFirst_M_9) {
 }
 
 TEST(Capacity, UnschedulablePodsOfADeployment_S_74) {
-  Listed member;
+  ListedMember member;
   member.deployments = {yaml("{metadata: {namespace: n, name: web, uid: d}}")};
   const auto set = [](const std::string& uid, const std::string& revision) {
     return yaml("{metadata: {uid: " + uid + ", annotations: {deployment.kubernetes.io/revision: '" + revision +

@@ -22,7 +22,7 @@ constexpr Millis kLookAgain{20};
 constexpr Millis kLookAtCredentialsEvery{10'000};
 
 /// Of one kind, as of the changes that were taken in last.
-struct Watched {
+struct WatchedKind {
   std::shared_ptr<api::MemberSource> source;
   MemberObjects::Objects MemberObjects::*into;           // nullptr: nodes, which become capacities
   std::optional<api::CachedCollection::Mark> mark = {};  // nullopt: nothing was taken in
@@ -61,7 +61,7 @@ struct MemberView::Impl {
     loop.post([this] {
       name_thread("member");
       client = member.current();
-      for (const Watched& one : watched) one.source->start();
+      for (const WatchedKind& one : watched) one.source->start();
       look_at_credentials();
     });
   }
@@ -72,14 +72,14 @@ struct MemberView::Impl {
   }
 
   void stop() {
-    for (const Watched& one : watched) one.source->stop();
+    for (const WatchedKind& one : watched) one.source->stop();
   }
 
   /// A watch goes on with the credentials with which it began, but not at the address.
   void look_at_credentials() {
     if (const auto now = member.current(); now != client) {
       client = now;
-      for (const Watched& one : watched) one.source->use_other_client();
+      for (const WatchedKind& one : watched) one.source->use_other_client();
     }
     loop.post_after(kLookAtCredentialsEvery, [this] { look_at_credentials(); });
   }
@@ -109,7 +109,7 @@ struct MemberView::Impl {
   void answer() {
     if (waiting.empty()) return;
     if (silent.empty() && loop.now() - answered_at >= kAnsweredWithin) return see_that_it_answers();
-    const auto settled = [](const Watched& one) { return one.source->settled(); };
+    const auto settled = [](const WatchedKind& one) { return one.source->settled(); };
     if (silent.empty() && !std::ranges::all_of(watched, settled)) {
       return loop.post_after(kLookAgain, [this] { answer(); });
     }
@@ -120,7 +120,7 @@ struct MemberView::Impl {
 
   Result<const MemberObjects*> current() {
     if (!silent.empty()) return Error{ErrorCode::kUnavailable, silent};
-    for (Watched& one : watched) {
+    for (WatchedKind& one : watched) {
       const std::string problem = one.source->problem();
       if (!problem.empty() || !one.source->collection().listed()) {
         return Error{ErrorCode::kUnavailable,
@@ -132,7 +132,7 @@ struct MemberView::Impl {
     return &objects;
   }
 
-  Result<void> take_in(Watched& one) {
+  Result<void> take_in(WatchedKind& one) {
     const api::CachedCollection& collection = one.source->collection();
     const auto changes = one.mark ? collection.changes(*one.mark, api::CachedCollection::kMostChanges) : std::nullopt;
     if (!changes) return take_all(one);
@@ -149,7 +149,7 @@ struct MemberView::Impl {
     return ok();
   }
 
-  Result<void> take_all(Watched& one) {
+  Result<void> take_all(WatchedKind& one) {
     auto moment = one.source->collection().now("", "", SIZE_MAX);
     std::set<std::string> gone = std::exchange(one.names, {});
     for (const auto& object : moment.objects) {
@@ -163,13 +163,13 @@ struct MemberView::Impl {
     return ok();
   }
 
-  void put(Watched& one, const std::string& name, Value object) {
+  void put(WatchedKind& one, const std::string& name, Value object) {
     one.names.insert(name);
     if (one.into == nullptr) return rooms.put_node(name, object);
     if (one.into == &MemberObjects::pods) rooms.put_pod(name, object);
     (objects.*one.into)[name] = std::move(object);
   }
-  void remove(Watched& one, const std::string& name) {
+  void remove(WatchedKind& one, const std::string& name) {
     one.names.erase(name);
     if (one.into == nullptr) return rooms.remove_node(name);
     if (one.into == &MemberObjects::pods) rooms.remove_pod(name);
@@ -179,7 +179,7 @@ struct MemberView::Impl {
   ThreadLoop loop;
   MemberClient member;
   api::MemberSource::Shared shared;
-  std::vector<Watched> watched;
+  std::vector<WatchedKind> watched;
   std::shared_ptr<HttpClient> client;  // that the watches use
   MemberObjects objects;
   NodeRooms rooms;
