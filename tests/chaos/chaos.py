@@ -192,7 +192,7 @@ class Load:
 
     def compare_and_set(self, number, server):
         api, chance, count = Api(server, self.credentials), random.Random(f"{self.seed} cas {number}"), 0
-        while not self.stopping.wait(chance.uniform(0.01, 0.05)):
+        while not self.stopping.wait(chance.uniform(0.05, 0.15)):
             name = chance.choice(REGISTERS)
             found = self.get(api, name)
             if found is None:
@@ -218,13 +218,13 @@ class Load:
 
     def read(self, number, server):
         api, chance = Api(server, self.credentials), random.Random(f"{self.seed} read {number}")
-        while not self.stopping.wait(chance.uniform(0.01, 0.04)):
+        while not self.stopping.wait(chance.uniform(0.05, 0.15)):
             self.get(api, chance.choice(REGISTERS))
 
     def create(self, number, server):
         """Through HAProxy: what a client of the fleet sees."""
         api, count = Api(server, self.credentials, timeout=5.0), 0
-        while not self.stopping.wait(0.05):
+        while not self.stopping.wait(0.15):
             count += 1
             name = f"created-{number}-{count}"
             self.write(api, "create", name, name, "POST", CONFIGMAPS, config_map(name, name))
@@ -234,7 +234,7 @@ class Load:
         generated name a second time would leave a second object."""
         chance, count = random.Random(f"{self.seed} produce {number}"), 0
         apis = [Api(server, self.credentials, timeout=3.0) for server in self.servers]
-        while not self.stopping.wait(0.1):
+        while not self.stopping.wait(0.2):
             count += 1
             one = f"request-{number}-{count}"
             manifest = config_map("", one)
@@ -256,7 +256,7 @@ class Load:
     def decide(self, server):
         """Scales a Deployment and waits until its binding is scheduled anew: that decisions are made."""
         api, replicas, patched = Api(server, self.credentials, timeout=2.0), 6, 0.0
-        while not self.stopping.wait(0.02):
+        while not self.stopping.wait(0.25):
             try:
                 # A patch that was given up may be carried out after a later one, and take it back: once more, then.
                 if time.monotonic() - patched > 3.0:
@@ -274,7 +274,7 @@ class Load:
     def scale(self, number, server):
         """Scales Deployments to what the quota permits for some of them only."""
         api, chance = Api(server, self.credentials, timeout=5.0), random.Random(f"{self.seed} scale {number}")
-        while not self.stopping.wait(chance.uniform(0.3, 0.9)):
+        while not self.stopping.wait(chance.uniform(0.8, 2.0)):
             try:
                 api.request("PATCH", f"{QUOTA_DEPLOYMENTS}/limited-{chance.randrange(3)}",
                             {"spec": {"replicas": chance.randrange(1, 8)}}, "application/merge-patch+json")
