@@ -108,7 +108,7 @@ TEST(BodyForMember, KeepsOfProtobufWhatItDoesNotKnow) {
   };
   EXPECT_EQ(body_for_member("PUT", "", body(version), "m1"), body("12"));
   const std::string cut = body(version).substr(0, body(version).size() - 6);
-  EXPECT_EQ(body_for_member("PUT", "", cut, "m1"), cut) << "malformed: the member says so";
+  EXPECT_EQ(body_for_member("PUT", "", cut, "m1"), cut) << "malformed: the member refuses it";
 }
 
 std::string put_of(const MultiVersion& version, const std::string& cluster) {

@@ -75,7 +75,7 @@ struct MemberView::Impl {
     for (const WatchedKind& one : watched) one.source->stop();
   }
 
-  /// A watch goes on with the credentials with which it began, but not at the address.
+  /// Watches begin anew when the kubeconfig has another address or other credentials.
   void look_at_credentials() {
     if (const auto now = member.current(); now != client) {
       client = now;
