@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/base/system.h"
 #include "services/api/search/member_body.h"
 #include "services/api/search/multi_version.h"
 #include "services/http/io_threads.h"
@@ -169,7 +170,7 @@ class SearchWatch : public ::testing::Test {
 
   const Kind& kind_ = *Kinds::compiled().find("", "v1", "configmaps");
   State state_;
-  SeededRandom random_{1};
+  SystemRandom random_;  // used by two threads
   ManualExecutor clock_;
   KindRegistry kinds_{Kinds::compiled()};
   MemberClients members_;
