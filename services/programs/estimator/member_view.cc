@@ -51,7 +51,7 @@ struct MemberView::Impl {
     shared.random = &random;
     shared.client = [this](const std::string&) -> Result<std::shared_ptr<HttpClient>> { return member.current(); };
     shared.on_problem = [](const api::CachedScope& scope, const std::string& problem, bool) {
-      log::warn("estimator.member_unread",
+      log::warn("estimator.watch_failed",
                 {log::kv("cluster", scope.cluster), log::kv("path", scope.path()), log::kv("reason", problem)});
     };
     const auto budget = std::make_shared<api::CacheBudget>(SIZE_MAX);  // it has one member, and needs all of it

@@ -50,6 +50,10 @@ class EstimatorsMemberView : public ::testing::Test {
   }
 
   void serve(const HttpRequest& request, const Writer& writer) {
+    if (frozen_) {
+      const std::lock_guard lock{mutex_};
+      return others_.push_back(writer);
+    }
     if (silent_) return writer->send({503, {}, "overloaded"});
     const auto* limit = request.query_value("limit");
     if (request.query_value("watch") != nullptr) {
@@ -90,7 +94,7 @@ class EstimatorsMemberView : public ::testing::Test {
     return names;
   }
 
-  std::atomic<bool> silent_{false};
+  std::atomic<bool> silent_{false}, frozen_{false};
   std::atomic<int> lists_{0};
   std::mutex mutex_;
   Writer pods_;
@@ -131,6 +135,14 @@ TEST_F(EstimatorsMemberView, OfAMemberThatDoesNotAnswerNothingOldIsReported) {
   EXPECT_NE(found.error().message.find("HTTP status 503"), std::string::npos) << found.error().message;
   silent_ = false;
   EXPECT_EQ(pods(), "default/a ") << "it answers again";
+}
+
+TEST_F(EstimatorsMemberView, OfAMemberThatIsFrozenNothingOldIsReported) {
+  EXPECT_EQ(pods(), "default/a ");
+  frozen_ = true;
+  ObjectsOrError found = objects();
+  EXPECT_TRUE(eventually([&] { return !(found = objects()); })) << "its watches stay open";
+  EXPECT_EQ(pods().find("default/a"), std::string::npos);
 }
 
 }  // namespace

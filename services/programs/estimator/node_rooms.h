@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "events/base/value.h"

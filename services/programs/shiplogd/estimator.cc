@@ -82,7 +82,7 @@ Result<void> run_server(const EstimatorServerOptions& options) {
   SHIPLOG_TRY(const auto running, estimator::EstimatorServer::start(server));
   const std::string address = listen.host + ":" + std::to_string(running->port());
   const auto process_metrics = export_process_metrics();
-  // Whether its member can be read is the answer to each question: there is nothing else that it could be unready for.
+  // A member that cannot be read is an error of each question: there is nothing else that it could be unready for.
   SHIPLOG_TRY(const auto probes, start_probes(options.probes, {}));
   log::info("estimator.listening", {log::kv("cluster", options.cluster), log::kv("address", address)});
   if (!options.address_out.empty()) {

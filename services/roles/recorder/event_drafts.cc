@@ -18,6 +18,7 @@
 #include "services/interpreter/interpreter.h"
 #include "services/interpreter/native/native.h"
 #include "services/roles/exported_slices.h"
+#include "services/roles/recorder/dependencies_text.h"
 #include "services/roles/recorder/failed_runs.h"
 #include "services/roles/recorder/scaling_events.h"
 #include "services/roles/recorder/service_events.h"
@@ -82,35 +83,6 @@ std::string taints_of(const Value& cluster) {
     text += ",Effect:" + taint["effect"].str() + "}";
   }
   return text + "])";
-}
-
-/// As Go prints a *LabelSelector with %+v.
-std::string selector_text(const Value& selector) {
-  if (selector.is_null()) return "nil";
-  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
-  for (const auto& label : selector["matchLabels"].members()) {
-    text += std::string{label.key()} + ": " + label.value.str() + ",";
-  }
-  text += "},MatchExpressions:[]LabelSelectorRequirement{";
-  for (const Value& requirement : selector["matchExpressions"].items()) {
-    text += "LabelSelectorRequirement{Key:" + requirement["key"].str() + ",Operator:" + requirement["operator"].str() +
-            ",Values:[";
-    for (const Value& value : requirement["values"].items()) text += (text.ends_with('[') ? "" : " ") + value.str();
-    text += "],},";
-  }
-  return text + "},}";
-}
-
-/// As Go prints the list with %+v (B-29).
-std::string dependencies_text(const Value& list) {
-  std::string text = "[";
-  for (const Value& item : list.items()) {
-    if (text.size() > 1) text += " ";
-    text += "{APIVersion:" + item["apiVersion"].str() + " Kind:" + item["kind"].str() +
-            " Namespace:" + item["namespace"].str() + " Name:" + item["name"].str() +
-            " LabelSelector:" + selector_text(item["labelSelector"]) + "}";
-  }
-  return text + "]";
 }
 
 /// "Kind/namespace/name" of an item of status.manifestStatuses.
@@ -415,7 +387,9 @@ class EventDraftBuilder {
   }
   void on_work(const Change& change) {  // E-3
     if (change.removed()) return;
-    if (const auto quota = quota_of_work(change.after)) {
+    // Others may have labelled the Work.
+    const auto quota = entry_.actor.service == "dispatcher" ? quota_of_work(change.after) : std::nullopt;
+    if (quota) {
       const bool rendered = change.before["spec"] != change.after["spec"];
       if (rendered || deleting(change.before) != deleting(change.after)) assigned_.insert(*quota);
     }

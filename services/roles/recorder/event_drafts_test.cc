@@ -537,11 +537,12 @@ TEST_F(EventDrafts, AQuotaWhoseAssignmentsAreWritten_Q_23) {
       "FederatedResourceQuota/q Normal federated-resource-quota-sync-controller SyncWorkSucceed: Sync works for "
       "FederatedResourceQuota(default/q) succeed."};
   const ObjectKey m1{type::kWork, "karmada-es-m1", "q"}, other{type::kWork, "karmada-es-m1", "q-2"};
-  EXPECT_EQ(told({ObjectCreated{m1, work}, ObjectCreated{other, work}}), synced) << "once for both";
+  EXPECT_EQ(told({ObjectCreated{m1, work}, ObjectCreated{other, work}}, "dispatcher"), synced) << "once for both";
+  EXPECT_EQ(told({ObjectCreated{m1, work}}, "api"), Lines{}) << "a label that an agent or a user has written";
   history.object(m1, to_json(work));
   work.edit("metadata").edit("labels").set("other", "label");
-  EXPECT_EQ(told({ObjectUpdated{m1, work}}), Lines{}) << "its manifest is as it was";
-  EXPECT_EQ(told({DeletionRequested{m1}}), synced);
+  EXPECT_EQ(told({ObjectUpdated{m1, work}}, "dispatcher"), Lines{}) << "its manifest is as it was";
+  EXPECT_EQ(told({DeletionRequested{m1}}, "dispatcher"), synced);
   EXPECT_EQ(lines(event_drafts_of_failure(history.state(), {"dispatcher", quota, "it is taken"})),
             (Lines{"FederatedResourceQuota/q Warning federated-resource-quota-sync-controller SyncWorkFailed: it is "
                    "taken"}));

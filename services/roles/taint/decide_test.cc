@@ -266,6 +266,16 @@ TEST_F(EvictionTasks, OwnGracePeriodHasPrecedence_TN_28) {
   EXPECT_EQ(tasks(), 0U);
 }
 
+TEST_F(EvictionTasks, DoNotEndBeforeTheirGracePeriodThoughItsBeginIsInWholeSeconds_TN_28) {
+  set("gracePeriodSeconds", 30);
+  const Value begin = spec(key)["gracefulEvictionTasks"].items()[0]["creationTimestamp"];
+  const UtcMillis recorded_end = parse_rfc3339(begin.as_string()).value() + Millis{30'000};
+  stage.run(recorded_end + Millis{900} - stage.now());
+  EXPECT_EQ(tasks(), 1U) << "it may have begun almost a second after the recorded time";
+  stage.run(Millis{200});
+  EXPECT_EQ(tasks(), 0U);
+}
+
 TEST_F(EvictionTasks, SuppressedDeletionIsKeptForEver_TN_28) {
   set("suppressDeletion", true);
   stage.run(Millis{3'600'000});
