@@ -180,6 +180,7 @@ struct Projections::Impl {
   std::unique_ptr<sqlite::Connection> connection;
   std::unique_ptr<Writers> writers;
   sqlite::TextPacker packer, helpers_packer;  // of Preparation
+  store::LeasesText leases;
 
   /// Opens the file and its writers; creates the tables in a new file.
   Result<void> start(bool make_tables) {
@@ -277,7 +278,7 @@ Result<void> Projections::apply(std::span<const FoldedEntry> batch, const StateM
     SHIPLOG_TRY(auto transaction, sqlite::Transaction::begin(*impl_->connection));
     // First: what another process has written meanwhile is the reason for whatever else would fail.
     const Offset end{batch.back().offset.value + 1};
-    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->next, end, after));
+    SHIPLOG_TRY(store::advance_checkpoint(*impl_->connection, impl_->leases, impl_->next, end, after));
     Offset next = impl_->next;
     Preparation preparation{batch, impl_->packer, impl_->helpers_packer};
     for (size_t index = 0; index < batch.size(); ++index) {

@@ -72,6 +72,9 @@ TEST(Projections, ReopenedFileRestoresTheState) {
   TestFleet fleet;
   live_a_while(fleet, 200);
   fleet.write({LeaseTaken{"scheduler", "host-1", 1}});
+  live_a_while(fleet, 5);
+  fleet.write({LeaseTaken{"binder", "host-2", 1}});
+  fleet.write({LeaseTaken{"scheduler", "host-2", 2}});
   const Restored restored = fleet.reopen();
   EXPECT_EQ(restored.rebuilt, "");
   EXPECT_EQ(restored.next, Offset{fleet.journal().back().first.value + 1});
@@ -79,7 +82,7 @@ TEST(Projections, ReopenedFileRestoresTheState) {
   State state;
   EXPECT_TRUE(State::restore(restored.meta, restored.objects, restored.seen, state));
   EXPECT_EQ(state.hash(), fleet.state().hash());
-  EXPECT_EQ(state.lease("scheduler"), (Lease{"host-1", 1}));
+  EXPECT_EQ(state.lease("scheduler"), (Lease{"host-2", 2}));
   for (const auto& [offset, entry] : fleet.journal()) EXPECT_TRUE(state.seen(entry.id));
 }
 

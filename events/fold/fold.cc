@@ -128,15 +128,16 @@ class Folder {
 
   /// A holder of the whole role, which may be of an older build and frozen, does not decide beside those of its slots.
   static void take_lease(State& state, const LeaseTaken& taken) {
-    auto& leases = state.meta_.leases;
-    leases[taken.service] = {taken.holder, taken.epoch};
+    Leases& leases = state.meta_.leases;
+    leases.set(taken.service, {taken.holder, taken.epoch});
     if (state.fold_version() < kSlotsFoldVersion || !slot_of_lease(taken.service)) return;
-    const auto whole = leases.find(std::string{role_of_lease(taken.service)});
-    if (whole != leases.end() && !whole->second.holder.empty()) whole->second = {"", whole->second.epoch + 1};
+    const std::string role{role_of_lease(taken.service)};
+    const Lease& whole = state.lease(role);
+    if (!whole.holder.empty()) leases.set(role, {"", whole.epoch + 1});
   }
 
   bool has_slots(const std::string& role) const {
-    const auto& leases = state_.meta_.leases;
+    const Leases::Map& leases = state_.meta_.leases.all();
     const auto first = leases.lower_bound(role + ":");
     return first != leases.end() && role_of_lease(first->first) == role && first->first != role;
   }

@@ -76,8 +76,9 @@ FeatureGates State::gates() const {
 }
 
 const Lease& State::lease(std::string_view role) const {
-  const auto found = meta_.leases.find(std::string{role});
-  return found == meta_.leases.end() ? kNoLease : found->second;
+  const Leases::Map& leases = meta_.leases.all();
+  const auto found = leases.find(std::string{role});
+  return found == leases.end() ? kNoLease : found->second;
 }
 
 const SettledOffsets& State::settled(const std::string& topic, int32_t partition) const {

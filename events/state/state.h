@@ -16,6 +16,7 @@
 #include "events/base/ids.h"
 #include "events/base/newest_ids.h"
 #include "events/base/time.h"
+#include "events/state/leases.h"
 #include "events/state/object.h"
 #include "events/state/object_store.h"
 #include "events/state/settled_offsets.h"
@@ -23,19 +24,12 @@
 
 namespace shiplog {
 
-/// Who decides for a role, by the newest LeaseTaken.
-struct Lease {
-  std::string holder;
-  uint64_t epoch = 0;
-  bool operator==(const Lease&) const = default;
-};
-
 /// The part of a state that is not objects, nor the windows of entry ids and requests: with these it can be restored.
 struct StateMeta {
   Revision revision;
   UtcMillis time;  ///< of the last folded entry
   uint32_t fold_version = 1;
-  std::map<std::string, Lease> leases;
+  Leases leases;
   SettledPartitions settled;  ///< of the topics of produced requests
   Hash128 hash;
   bool operator==(const StateMeta&) const = default;

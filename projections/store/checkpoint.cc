@@ -9,9 +9,9 @@
 namespace shiplog::store {
 namespace {
 
-std::string leases_json(const std::map<std::string, Lease>& leases) {
+std::string leases_json(const Leases& leases) {
   Value all = Value::object();
-  for (const auto& [service, lease] : leases) {
+  for (const auto& [service, lease] : leases.all()) {
     all.set(service, Value::object({{"holder", lease.holder}, {"epoch", lease.epoch}}));
   }
   return to_json(all);
@@ -75,10 +75,12 @@ Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection
   read.meta.fold_version = static_cast<uint32_t>(row.integer(4));
   const auto leases = parse_json(row.text(5));
   if (!leases) return Error{ErrorCode::kCorrupt, "the leases in the checkpoint: " + leases.error().message};
+  Leases::Map held;
   for (const Value::Member& lease : leases.value().members()) {
-    read.meta.leases[std::string{lease.key()}] = {lease.value["holder"].str(),
-                                                  static_cast<uint64_t>(lease.value["epoch"].as_int())};
+    held[std::string{lease.key()}] = {lease.value["holder"].str(),
+                                      static_cast<uint64_t>(lease.value["epoch"].as_int())};
   }
+  read.meta.leases = Leases{std::move(held)};
   const auto settled = parse_json(row.text(6));
   if (!settled) return Error{ErrorCode::kCorrupt, "the settled offsets in the checkpoint: " + settled.error().message};
   read.meta.settled = settled_from(settled.value());
@@ -94,14 +96,22 @@ Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint&
                     to_string(checkpoint.meta.hash));
 }
 
-Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Offset next, const StateMeta& meta) {
+const std::string& LeasesText::of(const Leases& leases) {
+  if (!json_.empty() && leases.shares_with(leases_)) return json_;
+  leases_ = leases;
+  json_ = leases_json(leases);
+  return json_;
+}
+
+Result<void> advance_checkpoint(sqlite::Connection& connection, LeasesText& leases, Offset from, Offset next,
+                                const StateMeta& meta) {
   static const std::string kUpdate =
       "UPDATE checkpoint SET next = ?1, revision = ?2, time = ?3, fold_version = ?4, leases = ?5, settled = ?6, hash = "
       "?7, "
       "crc = checksum(fingerprint, ?1, ?2, ?3, ?4, ?5, ?6, ?7) WHERE next = ?8";
   SHIPLOG_TRY(auto update, connection.prepare(kUpdate));
   SHIPLOG_TRY(update.run(next.value, static_cast<int64_t>(meta.revision.value), meta.time.value,
-                         static_cast<int64_t>(meta.fold_version), leases_json(meta.leases), settled_json(meta.settled),
+                         static_cast<int64_t>(meta.fold_version), leases.of(meta.leases), settled_json(meta.settled),
                          to_string(meta.hash), from.value));
   if (connection.changed() == 1) return ok();
   SHIPLOG_TRY(read_checkpoint(connection));  // is it damaged?

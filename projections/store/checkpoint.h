@@ -23,8 +23,21 @@ struct Checkpoint {
 Result<std::optional<Checkpoint>> read_checkpoint(sqlite::Connection& connection);
 /// Writes the first one.
 Result<void> insert_checkpoint(sqlite::Connection& connection, const Checkpoint& checkpoint);
+
+/// The leases as the checkpoint stores them. Each batch advances the checkpoint, and few change a lease.
+class LeasesText {
+ public:
+  /// Valid until the next call.
+  const std::string& of(const Leases& leases);
+
+ private:
+  Leases leases_;
+  std::string json_;
+};
+
 /// Advances it. Error: kConflict, it is not at `from`: another process has advanced it.
-Result<void> advance_checkpoint(sqlite::Connection& connection, Offset from, Offset next, const StateMeta& meta);
+Result<void> advance_checkpoint(sqlite::Connection& connection, LeasesText& leases, Offset from, Offset next,
+                                const StateMeta& meta);
 
 /// Numbers of type names, assigned on first use. Threads: the writer's.
 class TypeIds {

@@ -30,7 +30,7 @@ Result<Value> object_counts(const View& view) {
 }
 
 /// The slots of a divided role: who has each.
-Value slots_of(const std::string& role, const std::map<std::string, Lease>& leases, const RoleLeadership* led) {
+Value slots_of(const std::string& role, const Leases::Map& leases, const RoleLeadership* led) {
   Value slots = Value::array();
   for (int slot = 0; slot < kSlots; ++slot) {
     Value value = Value::object({{"slot", slot}});
@@ -45,8 +45,8 @@ Value slots_of(const std::string& role, const std::map<std::string, Lease>& leas
 }
 
 /// One role: its leader, and its queue if that is this process.
-Value role_status(const std::string& role, const std::map<std::string, Lease>& leases,
-                  const std::vector<RoleLeadership>& led, const ProcessFigures& process) {
+Value role_status(const std::string& role, const Leases::Map& leases, const std::vector<RoleLeadership>& led,
+                  const ProcessFigures& process) {
   Value value = Value::object({{"role", role}});
   const auto found_led = std::ranges::find(led, role, &RoleLeadership::role);
   if (leases.contains(slot_lease(role, 0)) || (found_led != led.end() && !found_led->unled_slots.empty())) {
@@ -100,10 +100,10 @@ Result<Value> fleet_status(Store& store, const Sources& sources, UtcMillis now) 
                                  {"objects", std::move(objects)}});
 
     std::set<std::string> names;
-    for (const auto& [lease, holder] : meta.leases) names.emplace(role_of_lease(lease));
+    for (const auto& [lease, holder] : meta.leases.all()) names.emplace(role_of_lease(lease));
     for (const RoleLeadership& role : led) names.insert(role.role);
     Value roles = Value::array();
-    for (const std::string& role : names) roles.push_back(role_status(role, meta.leases, led, process));
+    for (const std::string& role : names) roles.push_back(role_status(role, meta.leases.all(), led, process));
 
     Value server = Value::object({{"identity", process.identity}, {"version", process.version}});
     if (process.started != UtcMillis{}) server.set("started", rfc3339_millis(process.started));

@@ -450,7 +450,7 @@ Result<Value> state(const InsightRequest& question, const Sources& sources) {
     SHIPLOG_TRY(const auto checkpoint, store::read_checkpoint(view.connection()));
     if (!checkpoint) return Error{ErrorCode::kUnavailable, "nothing has been folded yet"};
     Value leases = Value::object();
-    for (const auto& [service, lease] : checkpoint->meta.leases) {
+    for (const auto& [service, lease] : checkpoint->meta.leases.all()) {
       leases.set(service, Value::object({{"holder", lease.holder}, {"epoch", lease.epoch}}));
     }
     Value roles = Value::array();
