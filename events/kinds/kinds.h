@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ struct ScalePaths {
   std::string label_selector;  ///< may be empty; built-in kinds: a LabelSelector, else a string
 };
 
+using SchemasByVersion = std::map<std::string, std::shared_ptr<const Schema>, std::less<>>;
+
 /// One served version of one resource.
 struct Kind {
   std::string group;    ///< "" for core
@@ -57,6 +60,9 @@ struct Kind {
   /// apiVersion alone.
   Value conversion;
   std::shared_ptr<const Schema> schema;
+  /// By version, also by one that is not served: the schema whose defaults are those of objects stored in it. If the
+  /// storage version is not served, its schema is that of the version which is stored instead. Null: as `schema`.
+  std::shared_ptr<const SchemasByVersion> stored_schemas = {};
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
   /// ObjectKey::type: "deployments.apps", "configmaps".
