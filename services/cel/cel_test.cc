@@ -165,6 +165,33 @@ TEST(Cel, FieldsThatAreMissingAreErrorsUnlessAsked) {
                  x);
 }
 
+// As cel-go 0.22 evaluates them.
+TEST(Cel, ValuesWithoutFieldsHaveNone) {
+  const Value x = json(R"({"nil": null, "text": "a", "number": 5, "list": [1, null], "map": {"a": 1}})");
+  expect_results({{"has(x.nil.f)", "false"},
+                  {"has(x.text.f)", "false"},
+                  {"has(x.number.f)", "false"},
+                  {"has(x.list[1].f)", "false"},
+                  {"has(dyn(timestamp(0)).f)", "false"},
+                  {"has(x.list.f)", "error: unsupported index type 'string' in list"},
+                  {"has(x.nil.f.g)", "error: no such key: f"},
+                  {"x.nil.f", "error: no such key: f"},
+                  {"x.text.f", "error: no such key: f"},
+                  {"x.number['f']", "error: no such key: f"},
+                  {"x.nil[0]", "error: no such key: 0"},
+                  {"x.list.f", "error: unsupported index type 'string' in list"},
+                  {"x.nil.?f.hasValue()", "false"},
+                  {"x.text[?'f'].hasValue()", "false"},
+                  {"x.nil[?0].hasValue()", "false"},
+                  {"x.?nil.hasValue()", "true"},
+                  {"x.?nil.f.g.hasValue()", "false"},
+                  {"x.?map.a.f.hasValue()", "false"},
+                  {"x.?list.f.hasValue()", "error: unsupported index type 'string' in list"},
+                  {"has(x.?nil.f)", "false"},
+                  {"has(x.?none.f)", "false"}},
+                 x);
+}
+
 TEST(Cel, ConversionsRefuseWhatDoesNotFit) {
   expect_results({{"int('12')", "12"},
                   {"int('1.5')", "error: type conversion error from 'string' to 'int'"},
@@ -221,6 +248,7 @@ TEST(Cel, TimesAndDurationsAreComputed) {
 
 TEST(Cel, TheCompilerFindsWrongTypes) {
   auto spec = std::make_shared<CelObjectType>();
+  spec->escapes_names = true;
   spec->name = "object";
   spec->fields.emplace("replicas", CelField{CelType::Kind::kInt});
   spec->fields.emplace("namespace", CelField{CelType::Kind::kString});

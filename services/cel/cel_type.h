@@ -94,11 +94,13 @@ struct CelField {
   std::shared_ptr<const CelField> item = nullptr;
 };
 
-/// An object of a schema.
+/// A type with named fields: of a schema, or of the variables of admission expressions.
 struct CelObjectType {
   std::string name;  ///< as compile errors name it, e.g. "object" or "selfType123.spec"
-  std::map<std::string, CelField, std::less<>>
-      fields;  ///< by the JSON name; an expression has the escaped one (field_names.h)
+  std::map<std::string, CelField, std::less<>> fields;  ///< by the JSON name
+  /// Expressions have the escaped names only (field_names.h), as of every object of a schema. Else also the JSON names:
+  /// "request.namespace".
+  bool escapes_names = false;
 };
 
 }  // namespace shiplog::cel

@@ -161,12 +161,22 @@ class TypeChecker {
     if (!target.is(TypeKind::kObject)) {
       return issue(node.offset, "type '" + target.text() + "' does not support field selection");
     }
-    const auto name = unescape_field_name(node.name);
-    if (name && escape_field_name(*name) == node.name) {
-      const auto field = target.object()->fields.find(*name);
-      if (field != target.object()->fields.end()) return field->second.type;
+    const CelField* field = field_named(*target.object(), node.name);
+    return field != nullptr ? field->type : issue(node.offset, "undefined field '" + node.name + "'");
+  }
+
+  /// nullptr: it has none that expressions name so.
+  static const CelField* field_named(const CelObjectType& object, const std::string& name) {
+    const auto find = [&](const std::string& json_name) {
+      const auto field = object.fields.find(json_name);
+      return field == object.fields.end() ? nullptr : &field->second;
+    };
+    if (!object.escapes_names) {
+      if (const CelField* field = find(name)) return field;
     }
-    return issue(node.offset, "undefined field '" + node.name + "'");
+    // Also of other objects: earlier builds knew "request.__namespace__" only, and stored policies have it.
+    const auto unescaped = unescape_field_name(name);
+    return unescaped && escape_field_name(*unescaped) == name ? find(*unescaped) : nullptr;
   }
 
   CelType presence(CelNode& node) {

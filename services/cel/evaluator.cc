@@ -42,16 +42,21 @@ std::optional<int64_t> list_index(const CelValue& key) {
 
 /// What is at `key`; nullopt: nothing is, and `missing` tells what to report. Errors are error values.
 std::optional<CelValue> item_at(const CelValue& target, const CelValue& key, std::string& missing) {
-  if (target.is(Kind::kMap)) {
-    missing = "no such key: ";
-    return target.as_map().find(key);
-  }
-  if (!target.is(Kind::kList)) return CelValue::no_such_overload();
+  missing = "no such key: ";
+  if (target.is(Kind::kMap)) return target.as_map().find(key);
+  if (!target.is(Kind::kList)) return std::nullopt;
   const auto at = list_index(key);
   if (!at) return CelValue::error("unsupported index type '" + key.type_of().text() + "' in list");
   missing = "index out of bounds: ";
   if (*at < 0 || static_cast<uint64_t>(*at) >= target.as_list().size()) return std::nullopt;
   return target.as_list().at(static_cast<size_t>(*at));
+}
+
+/// The field of that name; nullopt: there is none, as in null, in a number and in a text. Errors are error values.
+std::optional<CelValue> field_at(const CelValue& target, const std::string& name) {
+  if (target.is(Kind::kMap)) return target.as_map().field(name);
+  if (target.is(Kind::kList)) return CelValue::error("unsupported index type 'string' in list");
+  return std::nullopt;
 }
 
 CelValue optional_of(std::optional<CelValue> value) {
@@ -109,12 +114,9 @@ CelValue CelEvaluator::select(const CelNode& node) {
   if (target.is_error()) return target;
   // What follows an optional is optional, too.
   if (target.is(Kind::kOptional)) {
-    if (target.as_optional() == nullptr) return target;
-    const CelValue& inner = *target.as_optional();
-    return inner.is(Kind::kMap) ? optional_of(inner.as_map().field(node.name)) : CelValue::no_such_overload();
+    return target.as_optional() == nullptr ? target : optional_of(field_at(*target.as_optional(), node.name));
   }
-  if (!target.is(Kind::kMap)) return CelValue::no_such_overload();
-  auto found = target.as_map().field(node.name);
+  auto found = field_at(target, node.name);
   if (node.optional) return optional_of(std::move(found));
   return found ? *std::move(found) : CelValue::error("no such key: " + node.name);
 }
@@ -125,8 +127,7 @@ CelValue CelEvaluator::presence(const CelNode& node) {
   const CelValue* inner = target.is(Kind::kOptional) ? target.as_optional() : &target;
   if (inner == nullptr) return CelValue::boolean(false);
   meter_.charge(node.name.size() / kBytesOfUnit);
-  if (!inner->is(Kind::kMap)) return CelValue::no_such_overload();
-  const auto found = inner->as_map().field(node.name);
+  const auto found = field_at(*inner, node.name);
   if (found && found->is_error()) return *found;
   return CelValue::boolean(found.has_value());
 }

@@ -25,6 +25,7 @@ CelField field_with(CelType type) { return CelField{std::move(type)}; }
 CelField metadata_field() {
   auto object = std::make_shared<CelObjectType>();
   object->name = "object";
+  object->escapes_names = true;
   object->fields.emplace("name", field_with(CelType::Kind::kString));
   object->fields.emplace("generateName", field_with(CelType::Kind::kString));
   return field_with(CelType::object(std::move(object)));
@@ -89,6 +90,7 @@ std::optional<CelField> SchemaTypes::map(const Schema& schema) {
 CelField SchemaTypes::object(const Schema& schema, bool is_resource) {
   auto object = std::make_shared<CelObjectType>();
   object->name = "object";
+  object->escapes_names = true;
   for (const auto& [name, property] : schema.properties) {
     if (is_resource && name == "metadata") continue;
     const auto& field = field_of(*property, property->embedded_resource);

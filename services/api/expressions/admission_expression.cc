@@ -1,6 +1,7 @@
 #include "services/api/expressions/admission_expression.h"
 
 #include <algorithm>
+#include <set>
 
 #include "services/cel/cel_json.h"
 #include "services/cel/cel_libraries.h"
@@ -193,6 +194,7 @@ std::optional<bool> fulfils(const std::vector<MatchCondition>& conditions, const
                             CostBudget& budget, std::string& error) {
   if (conditions.empty()) return true;
   const std::vector<CelValue> values = expression_values(ExpressionScope{.params = params, .authorizer = true}, input);
+  std::set<std::string> errors_seen;
   std::vector<std::string> errors;
   for (const MatchCondition& condition : conditions) {
     const auto value = evaluate_expression(condition.expression, values, budget);
@@ -201,13 +203,13 @@ std::optional<bool> fulfils(const std::vector<MatchCondition>& conditions, const
       return std::nullopt;
     }
     if (!value) {
-      errors.push_back(value.error().message);
+      if (errors_seen.insert(value.error().message).second) errors.push_back(value.error().message);
     } else if (!value.value().is(CelValue::Kind::kBool) || !value.value().as_bool()) {
       return false;
     }
   }
   if (errors.empty()) return true;
-  // As apimachinery prints several errors.
+  // As apimachinery prints several errors, each once.
   for (const std::string& each : errors) error += (error.empty() ? "" : ", ") + each;
   if (errors.size() > 1) error = "[" + error + "]";
   return std::nullopt;

@@ -52,6 +52,21 @@ TEST(AdmissionExpression, SeesTheObjectAndTheRequest) {
   EXPECT_EQ(conditions_result({}), "true");
 }
 
+TEST(AdmissionExpression, FieldsOfTheRequestHaveTheirOwnNames) {
+  EXPECT_EQ(conditions_result({"request.namespace == 'own'"}), "true");
+  EXPECT_EQ(conditions_result({"has(request.namespace)"}), "true");
+  EXPECT_EQ(conditions_result({"request.__namespace__ == 'own'"}), "true");  // of policies that are stored so
+}
+
+TEST(AdmissionExpression, AnObjectThatIsMissingHasNoFields) {
+  EXPECT_EQ(conditions_result({"!has(oldObject.metadata)"}), "true");
+  EXPECT_EQ(conditions_result({"!oldObject.?metadata.hasValue()"}), "true");
+  EXPECT_EQ(conditions_result({"!has(object.metadata.name.first)"}), "true");
+  EXPECT_EQ(conditions_result({"has(namespaceObject.metadata)"}), "false");
+  EXPECT_EQ(conditions_result({"oldObject.metadata.name == 'a'"}),
+            "expression 'oldObject.metadata.name == 'a'' resulted in error: no such key: metadata");
+}
+
 TEST(AdmissionExpression, AsksWhatTheUserOfTheRequestMayDo) {
   const auto ask = [](const std::string& check) { return conditions_result({check}); };
   EXPECT_EQ(ask("authorizer.group('').resource('pods').namespace('own').check('get').allowed()"), "true");
@@ -68,6 +83,8 @@ TEST(AdmissionExpression, AFalseConditionCountsMoreThanOneThatFails) {
   EXPECT_EQ(conditions_result({"object.spec.none == 1", "false"}), "false");
   EXPECT_EQ(conditions_result({"true", "object.spec.none == 1"}),
             "expression 'object.spec.none == 1' resulted in error: no such key: none");
+  EXPECT_EQ(conditions_result({"object.none == 1", "object.none == 1"}),
+            "expression 'object.none == 1' resulted in error: no such key: none");
 }
 
 TEST(AdmissionExpression, ExpressionsThatCostTooMuchFail) {
