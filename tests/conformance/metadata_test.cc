@@ -193,6 +193,15 @@ TEST(Metadata, META_12_names_labels_and_finalizers_have_a_syntax) {
   Value plain = config_map("y");
   plain.edit("metadata").set("finalizers", json(R"(["mine"])"));
   expect_failure(api().post(maps, plain), 422, "Invalid", "metadata.finalizers");
+  Value custom = widget("argo");
+  custom.edit("metadata").set("finalizers", json(R"(["resources-finalizer.argocd.argoproj.io"])"));
+  const Answer warned = api().post(widgets_in(ns), custom);
+  EXPECT_EQ(warned.status, 201) << warned;
+  EXPECT_NE(warned.headers.get("Warning").find("prefer a domain-qualified finalizer name including a path (/)"),
+            std::string_view::npos)
+      << warned;
+  const Answer freed = api().patch(widgets_in(ns) + "/argo", "merge", json(R"({"metadata":{"finalizers":null}})"));
+  EXPECT_EQ(freed.status, 200) << freed;
   Value noted = config_map("z");
   noted.edit("metadata").edit("annotations").set("a", std::string(257 * 1024, 'x'));
   expect_failure(api().post(maps, noted), 422, "Invalid", "metadata.annotations");

@@ -327,7 +327,10 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
 
   check_scale(kind, object, false, causes);
   unite_owners(object.edit("metadata"), admission.warnings);
-  check_metadata(kind, object["metadata"], causes);
+  check_metadata(kind, object["metadata"], old == nullptr, causes);
+  if (!kind.builtin && !aggregated(kind)) {
+    warn_of_finalizers(old == nullptr ? Value{} : (*old)["metadata"], object["metadata"], admission.warnings);
+  }
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
 
   const Rules* rules = rules_of(kind);
@@ -534,7 +537,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   check_scale(kind, merged, true, causes);
   if (rules != nullptr && rules->fill_status != nullptr) rules->fill_status(merged, write);
   if (rules != nullptr && rules->check_status != nullptr) rules->check_status(merged, write, causes);
-  if (kind.builtin) check_metadata(kind, merged["metadata"], causes);
+  if (kind.builtin) check_metadata(kind, merged["metadata"], false, causes);
   check_new_finalizers(old, merged["metadata"], causes);
   check_custom_rules(admission, &old, merged, causes);
   if (!causes.empty()) return invalid(subject_of(kind, old), causes.take());

@@ -86,6 +86,48 @@ TEST(Admission, MetadataMustBeValid) {  // META-12, META-14
             ErrorCode::kBadRequest);
 }
 
+TEST(Admission, FinalizersMustBeQualifiedInTheCoreApiOnly) {  // META-12
+  const auto fields = [](const char* type, const char* finalizers) {
+    const Value object = json(R"({"metadata":{"name":"c.example.com","finalizers":)" + std::string{finalizers} + "}}");
+    const auto created = create(type, object);
+    return created ? std::string{} : fields_of(created);
+  };
+  EXPECT_EQ(fields("configmaps", R"(["resources-finalizer.argocd.argoproj.io"])"), "metadata.finalizers[0]");
+  EXPECT_EQ(fields("configmaps", R"(["orphan","kubernetes","a.io/b"])"), "");
+  EXPECT_EQ(fields("configmaps", R"(["a.io/b","a/b/c"])"), "metadata.finalizers");
+  for (const char* type : {"apiservices.apiregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
+                           "validatingwebhookconfigurations.admissionregistration.k8s.io", kRebalancers}) {
+    EXPECT_EQ(fields(type, R"(["plain"])").find("finalizers"), std::string::npos) << type;
+    EXPECT_NE(fields(type, R"(["a b"])").find("metadata.finalizers"), std::string::npos) << type;
+  }
+}
+
+TEST(Admission, NewFinalizersOfCustomResourcesThatOthersMayUseTooGoWithAWarning) {  // META-12
+  const auto with = [](const char* finalizers) {
+    return json(R"({"metadata":{"name":"r","finalizers":)" + std::string{finalizers} +
+                R"(},"spec":{"workloads":[{"apiVersion":"apps/v1","kind":"Deployment","name":"d","namespace":"n"}]}})");
+  };
+  const std::string conflicts = "to avoid accidental conflicts with other finalizer writers";
+  Admission admission = admission_for(kRebalancers);
+  const auto created = admit_create(admission, with(R"(["y.x.io","x","a.io/b","foregroundDeletion"])"));
+  ASSERT_TRUE(created.has_value()) << message_of(created);
+  EXPECT_EQ(admission.warnings,
+            (std::vector<std::string>{
+                "metadata.finalizers: \"x\": prefer a domain-qualified finalizer name " + conflicts,
+                "metadata.finalizers: \"y.x.io\": prefer a domain-qualified finalizer name including a path (/) " +
+                    conflicts}));
+  Admission again = admission_for(kRebalancers);
+  Value old = created.value();
+  old.edit("metadata").set("resourceVersion", "7");
+  Value more = old;
+  more.edit("metadata").edit("finalizers").push_back("z/b/c");
+  const auto updated = admit_update(again, old, more);
+  ASSERT_TRUE(updated.has_value()) << message_of(updated);
+  ASSERT_EQ(again.warnings.size(), 1U) << "of those that are new";
+  EXPECT_TRUE(again.warnings.front().starts_with("metadata.finalizers: \"z/b/c\": a qualified name must consist of"))
+      << again.warnings.front();
+}
+
 TEST(Admission, SecondReferenceToAnOwnerGoesWithAWarning) {  // META-14
   Admission admission = admission_for("configmaps");
   const auto created = admit_create(admission, json(R"({"metadata":{"name":"c","ownerReferences":[

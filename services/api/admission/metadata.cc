@@ -22,30 +22,51 @@ Problem name_problem(const Kind& kind, std::string_view name) {
   return subdomain_problem(name);
 }
 
-void check_finalizers(const Value& finalizers, Causes& causes) {
-  for (size_t i = 0; i < finalizers.size(); ++i) {
-    const std::string_view name = finalizers[i].as_string();
-    if (const auto problem = qualified_name_problem(name)) {
-      causes.invalid(at("metadata.finalizers", i), finalizers[i], *problem);
-    } else if (name.find('/') == std::string_view::npos && name != "orphan" && name != "foregroundDeletion" &&
-               name != "kubernetes") {
-      causes.invalid(at("metadata.finalizers", i), finalizers[i],
-                     "name is neither a standard finalizer name nor is it fully qualified");
-    }
-  }
+/// Kinds that kube-apiserver checks by the validation of its core API. The definitions of kinds, API services and
+/// webhooks are not among them.
+bool has_core_validation(const Kind& kind) {
+  static constexpr const char* kOthers[] = {"apiextensions.k8s.io", "apiregistration.k8s.io",
+                                            "admissionregistration.k8s.io"};
+  return kind.builtin && std::ranges::find(kOthers, kind.group) == std::end(kOthers);
+}
+
+bool is_standard_finalizer(std::string_view name) {
+  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+}
+
+void check_new_finalizer_names(const Value& finalizers, Causes& causes) {
   const auto holds = [&](const char* name) {
     return std::any_of(finalizers.items().begin(), finalizers.items().end(),
                        [&](const Value& each) { return each.as_string() == name; });
   };
+  for (const Value& finalizer : finalizers.items()) {
+    if (const auto problem = qualified_name_problem(finalizer.as_string())) {
+      causes.invalid("metadata.finalizers", finalizer, *problem);
+    }
+  }
   if (holds("orphan") && holds("foregroundDeletion")) {
     causes.invalid("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
   }
 }
 
-void check_owners(const Value& owners, Causes& causes) {
+void check_finalizers(const Kind& kind, const Value& finalizers, bool creates, Causes& causes) {
+  const bool core = has_core_validation(kind);
+  // As upstream, which looks at the names of a replacement in its core API only.
+  if (creates || core) check_new_finalizer_names(finalizers, causes);
+  for (size_t i = 0; core && i < finalizers.size(); ++i) {
+    const std::string_view name = finalizers[i].as_string();
+    if (name.find('/') != std::string_view::npos || is_standard_finalizer(name)) continue;
+    causes.invalid(at("metadata.finalizers", i), finalizers[i],
+                   "name is neither a standard finalizer name nor is it fully qualified");
+  }
+}
+
+}  // namespace
+
+void check_owners(const Value& owners, const std::string& list, Causes& causes) {
   size_t controllers = 0;
   for (size_t i = 0; i < owners.size(); ++i) {
-    const std::string field = at("metadata.ownerReferences", i);
+    const std::string field = at(list, i);
     for (const char* each : {"apiVersion", "kind", "name", "uid"}) {
       if (owners[i][each].as_string().empty()) causes.required(field + "." + each, "must not be empty");
     }
@@ -55,22 +76,20 @@ void check_owners(const Value& owners, Causes& causes) {
     controllers += owners[i]["controller"].as_bool() ? 1U : 0U;
   }
   if (controllers > 1) {
-    causes.invalid("metadata.ownerReferences", owners, "Only one reference can have Controller set to true");
+    causes.invalid(list, owners, "Only one reference can have Controller set to true");
   }
 }
 
-}  // namespace
-
-void check_annotations(const Value& annotations, Causes& causes) {
+void check_annotations(const Value& annotations, Causes& causes, const std::string& field) {
   size_t size = 0;
   for (const auto& annotation : annotations.members()) {
     // Kubernetes compares keys of annotations in lower case: their prefix may be written in capitals.
     if (const auto problem = qualified_name_problem(lower_case(annotation.key()))) {
-      causes.invalid("metadata.annotations", Value{annotation.key()}, *problem);
+      causes.invalid(field, Value{annotation.key()}, *problem);
     }
     size += annotation.key().size() + annotation.value.as_string().size();
   }
-  if (size > kMostAnnotationBytes) causes.too_long("metadata.annotations", kMostAnnotationBytes);
+  if (size > kMostAnnotationBytes) causes.too_long(field, kMostAnnotationBytes);
 }
 
 void unite_owners(Value& metadata, std::vector<std::string>& warnings) {
@@ -101,7 +120,7 @@ void check_labels(const Value& labels, const std::string& field, Causes& causes)
   }
 }
 
-void check_metadata(const Kind& kind, const Value& metadata, Causes& causes) {
+void check_metadata(const Kind& kind, const Value& metadata, bool creates, Causes& causes) {
   const std::string_view name = metadata["name"].as_string();
   const std::string_view prefix = metadata["generateName"].as_string();
   if (name.empty()) {
@@ -113,8 +132,26 @@ void check_metadata(const Kind& kind, const Value& metadata, Causes& causes) {
   }
   check_labels(metadata["labels"], "metadata.labels", causes);
   check_annotations(metadata["annotations"], causes);
-  check_finalizers(metadata["finalizers"], causes);
-  check_owners(metadata["ownerReferences"], causes);
+  check_finalizers(kind, metadata["finalizers"], creates, causes);
+  check_owners(metadata["ownerReferences"], "metadata.ownerReferences", causes);
+}
+
+void warn_of_finalizers(const Value& before, const Value& metadata, std::vector<std::string>& warnings) {
+  constexpr size_t kMostWarnings = 100;
+  const auto known = before["finalizers"].items();
+  std::set<std::string_view> added;
+  for (const Value& finalizer : metadata["finalizers"].items()) {
+    if (std::ranges::find(known, finalizer) == known.end()) added.insert(finalizer.as_string());
+  }
+  for (const std::string_view name : added) {
+    const std::string named = "metadata.finalizers: \"" + printable(name, 317) + "\": ";
+    if (warnings.size() >= kMostWarnings) return;
+    if (const auto problem = qualified_name_problem(name)) warnings.push_back(named + std::string{*problem});
+    if (name.find('/') != std::string_view::npos || is_standard_finalizer(name)) continue;
+    warnings.push_back(named + "prefer a domain-qualified finalizer name " +
+                       (name.find('.') == std::string_view::npos ? "" : "including a path (/) ") +
+                       "to avoid accidental conflicts with other finalizer writers");
+  }
 }
 
 void check_new_finalizers(const Value& old, const Value& metadata, Causes& causes) {
