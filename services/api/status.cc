@@ -120,7 +120,9 @@ Value failure_status(const Error& error, const StatusDetails& subject) {
   Value status = status_object("Failure");
   status.set("message", std::move(message));
   status.set("reason", row.reason);
-  Value details = details_of(subject, error.code == ErrorCode::kInvalid);
+  // kubectl shows the message only if there are no details to make a text of: neither causes nor kind and name.
+  const bool message_only = error.code == ErrorCode::kInvalid && error.causes.empty();
+  Value details = message_only ? Value::object() : details_of(subject, error.code == ErrorCode::kInvalid);
   if (!error.causes.empty()) details.set("causes", causes_of(error.causes));
   if (error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kTimeout) {
     details.set("retryAfterSeconds", 1);

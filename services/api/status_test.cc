@@ -43,6 +43,12 @@ TEST(ApiStatus, InvalidJoinsSeveralCausesInBracketsAndNamesTheKind) {  // ERR-3,
             R"([{"field":"spec.x","message":"Required value","reason":"FieldValueRequired"}])");
 }
 
+TEST(ApiStatus, AnInvalidRequestWithoutCausesIsExplainedByItsMessage) {  // ERR-1
+  const Value status = failure_status(Error{ErrorCode::kInvalid, "remove operation does not apply"}, kDeployment);
+  EXPECT_EQ(status["message"].as_string(), "remove operation does not apply");
+  EXPECT_TRUE(status["details"].is_null()) << "kubectl would show kind and name in place of the message";
+}
+
 TEST(ApiStatus, EveryCodeHasAStatusAndAReason) {  // ERR-3
   for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
     const int http = http_status(static_cast<ErrorCode>(code));

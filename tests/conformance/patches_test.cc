@@ -43,6 +43,8 @@ TEST(Patches, PT_01_json_patch) {
         R"([{"op":"replace","path":"/none/x","value":1}])", R"([{"op":"add","path":"/data/x/y","value":1}])"}) {
     const Answer refused = json_patch(map, impossible);
     EXPECT_EQ(refused.status, 422) << impossible << refused;
+    EXPECT_TRUE(refused.json["details"].is_null())
+        << "with kind and name kubectl does not show the message: " << refused;
   }
   EXPECT_EQ(api().get(map).json["data"], good.json["data"]);
   const Answer added = json_patch(map, R"([{"op":"replace","path":"/data/new","value":"n"}])");
