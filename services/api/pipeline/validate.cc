@@ -4,10 +4,12 @@
 #include <optional>
 #include <utility>
 
+#include "events/base/json.h"
 #include "events/base/json_path.h"
 #include "events/state/feature_gates.h"
 #include "events/state/object.h"
 #include "events/state/state_preservation.h"
+#include "projections/objects/object_query.h"
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/admission/deletion.h"
 #include "services/api/admission_policies/apply_policies.h"
@@ -155,6 +157,28 @@ std::optional<Error> refuse_same_member(const Server& server, const RequestConte
                        *other.value()}});
 }
 
+constexpr const char* kPriorityClasses = "priorityclasses.scheduling.k8s.io";
+
+/// Pods without a class get the default one: there is one only, as upstream's admission plugin Priority has it. Blocks
+/// on the projection, of which it reads all PriorityClasses.
+std::optional<Error> refuse_second_default(const Server& server, const RequestContext& context, const Value& object) {
+  if (!object["globalDefault"].as_bool()) return std::nullopt;
+  const std::string own_name = object["metadata"]["name"].str();
+  std::string other;
+  const auto look = [&](const ObjectRowView& row) {
+    if (row.name == own_name) return true;
+    const auto each = parse_stored_json(row.json);
+    if (each && each.value()["globalDefault"].as_bool()) other = std::string{row.name};
+    return other.empty();
+  };
+  const auto read = server.objects.record().read(
+      [&](const View& view) { return ObjectQuery{view}.visit(ObjectList{.type = kPriorityClasses}, look); });
+  if (!read) return read.error();
+  if (other.empty()) return std::nullopt;
+  return forbidden(context.subject(own_name),
+                   "PriorityClass " + other + " is already marked as default. Only one default can exist");
+}
+
 /// A change of spec.syncMode decides who calls whom: what it needs besides may be set later.
 void warn_of_sync_mode(const Value& old, const Value& object, std::vector<std::string>& warnings) {
   const Value& spec = object["spec"];
@@ -189,6 +213,7 @@ std::optional<Error> refuse_object(const Server& server, const RequestContext& c
   if (type == type::kCluster && takes_cluster_id(proposal.old, object)) {
     if (auto error = refuse_same_member(server, context, object)) return error;
   }
+  if (type == kPriorityClasses) return refuse_second_default(server, context, object);
   return type == interpreter::kCustomizationType ? refuse_customization(server.objects, object) : std::nullopt;
 }
 
@@ -198,7 +223,11 @@ Result<Value> completed(const Server& server, const RequestContext& context, con
                         Proposal& proposal) {
   Value object = std::move(proposal.object);
   if (proposal.applied) {
-    object.edit("metadata").set("managedFields", proposal.managed);
+    if (proposal.managed.is_empty()) {  // a webhook has removed all owners
+      object.edit("metadata").erase("managedFields");
+    } else {
+      object.edit("metadata").set("managedFields", proposal.managed);
+    }
     if (same_but_for_times(proposal.old, object)) object = proposal.old;
   } else {
     // Admission has set aside what the client sent.
@@ -250,10 +279,13 @@ StageResult<Proposal> admit_deletion(const Server& server, const RequestContext&
 awaitable<StageResult<void>> mutate_deletion(const RequestContext& context, const WebhookCalls& calls,
                                              const AdmissionRequest& request, Proposal& proposal) {
   const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
-  for (const AdmissionWebhook& webhook : *webhooks) {
+  for (size_t index = 0; index < webhooks->size(); ++index) {
+    const AdmissionWebhook& webhook = (*webhooks)[index];
     if (!is_selected(webhook, request)) continue;
     AdmissionResponse response = co_await call_webhook(calls, webhook, request);
     std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    if (!response.denial && !response.patch.is_null()) response.denial = patches_deletion(webhook);
+    if (context.audit != nullptr) context.audit->mutated_by(webhook, {0, index, false}, response);
     if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
   }
   co_return ok();
@@ -298,9 +330,10 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   }
   const std::string type = context.kind->type();
   const bool is_service = server.options.addresses != nullptr && type == type::kService;
-  if (input.old.is_null() && (is_service || type == type::kCluster || type == kAdmissionPolicyBindings)) {
-    // An address that another server has freed is free here too; a member that it has registered is registered; the
-    // policy of a binding has the parameters that it has there.
+  if (input.old.is_null() &&
+      (is_service || type == type::kCluster || type == kAdmissionPolicyBindings || type == kPriorityClasses)) {
+    // An address that another server has freed is free here too; a member that it has registered is registered, a
+    // default a default; the policy of a binding has the parameters that it has there.
     auto current = co_await when_current(server.objects.record(), lane);
     if (!current) co_return std::move(current).error();
   }
@@ -317,6 +350,8 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   const bool validating = calls_webhooks(server, context, proposal, false);
   const bool policies = applies_policies(server, context, proposal);
   if (!mutating && !validating && !policies) co_return std::move(proposal);
+  const bool creates_object = write.form == WriteForm::kObject && proposal.old.is_null();
+  if (creates_object) give_identity(server, proposal.object);
   const WebhookCalls calls = server.webhook_calls(context);
   auto prepared = co_await admission_request(server, context, write, lane, proposal);
   if (!prepared) co_return std::move(prepared).error();
@@ -340,6 +375,9 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   if (validating) {
     AdmissionResponse response = co_await call_validating_webhooks(calls, request);
     std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    if (context.audit != nullptr) {
+      for (const auto& [key, value] : response.annotations) context.audit->annotated(key, value);
+    }
     if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
   }
   co_return std::move(proposal);

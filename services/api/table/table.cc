@@ -1,5 +1,7 @@
 #include "services/api/table/table.h"
 
+#include <cmath>
+
 #include "events/base/json.h"
 #include "services/api/table/cells.h"
 #include "services/api/table/json_path.h"
@@ -19,10 +21,15 @@ const Printer* printer_of(const Kind& kind) {
 
 /// Kinds described by JSON paths print these; without any, their age.
 const std::vector<PrintColumn>& columns_of(const Kind& kind) {
+  static constexpr const char* kCreated =
+      "CreationTimestamp is a timestamp representing the server time when this object was created. It is not "
+      "guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is "
+      "represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
+      "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
   static const std::vector<PrintColumn> kDefault = {{.name = "Age",
                                                      .type = "date",
                                                      .format = "",
-                                                     .description = "",
+                                                     .description = kCreated,
                                                      .priority = 0,
                                                      .json_path = ".metadata.creationTimestamp"}};
   return kind.columns.empty() ? kDefault : kind.columns;
@@ -45,11 +52,21 @@ Value definitions(const Kind& kind, const Printer* printer) {
     }
     return columns;
   }
+  const std::string by_path = "Custom resource definition column (in JSONPath format): ";
   columns.push_back(definition("Name", "string", "name", "Name of the object, unique within its namespace.", 0));
   for (const PrintColumn& column : columns_of(kind)) {
-    columns.push_back(definition(column.name, column.type, column.format, column.description, column.priority));
+    const std::string& described = column.description;
+    columns.push_back(definition(column.name, column.type, column.format,
+                                 described.empty() ? by_path + column.json_path : described, column.priority));
   }
   return columns;
+}
+
+/// Without its fraction. Of what is beyond 64 bits there is none.
+Value whole_part(const Value& number) {
+  if (number.is_int()) return number;
+  const double whole = std::trunc(number.as_double());
+  return std::abs(whole) < 0x1p63 ? Value{static_cast<int64_t>(whole)} : Value{};
 }
 
 /// TBL-9: the first result, as the column's type; null when there is none.
@@ -61,7 +78,7 @@ Value cell(const PrintColumn& column, const Value& object, UtcMillis now) {
     const auto time = parse_rfc3339(value.as_string());
     return time ? human_duration(now - time.value()) : std::string{"<invalid>"};
   }
-  if (column.type == "integer") return value.is_number() ? Value{value.as_int()} : Value{};
+  if (column.type == "integer") return value.is_number() ? whole_part(value) : Value{};
   if (column.type == "number") return value.is_number() ? value : Value{};
   if (column.type == "boolean") return value.is_bool() ? value : Value{};
   return value.is_string() ? value : Value{to_json(value)};
@@ -74,7 +91,12 @@ TableRow row_of(const Kind& kind, const Printer* printer, const Value& object, U
     return row;
   }
   row.cells.push_back(object["metadata"]["name"]);
-  for (const PrintColumn& column : columns_of(kind)) row.cells.push_back(cell(column, object, now));
+  for (const PrintColumn& column : columns_of(kind)) {
+    Value shown = cell(column, object, now);
+    // Of the built-in kinds false is left out of the object only.
+    if (shown.is_null() && kind.builtin && column.type == "boolean") shown = false;
+    row.cells.push_back(std::move(shown));
+  }
   return row;
 }
 

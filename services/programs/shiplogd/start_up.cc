@@ -5,6 +5,7 @@
 #include "events/state/feature_gates.h"
 #include "events/state/fleet_options.h"
 #include "events/state/new_namespace.h"
+#include "events/state/system_priority_classes.h"
 #include "services/api/auth/rbac/agent_access.h"
 #include "services/api/auth/rbac/bootstrap.h"
 #include "services/roles/apiservice_registration/decide.h"
@@ -45,6 +46,15 @@ Decided decide_namespaces(const State& state) {
   return std::move(decision).build();
 }
 
+Decided decide_priority_classes(const State& state) {
+  DecisionBuilder decision;
+  for (const SystemPriorityClass& each : kSystemPriorityClasses) {
+    const ObjectKey key{"priorityclasses.scheduling.k8s.io", "", std::string{each.name}};
+    if (state.find(key) == nullptr) decision.add(ObjectCreated{key, new_priority_class(each)}, {key, Revision{}});
+  }
+  return std::move(decision).build();
+}
+
 }  // namespace
 
 Decided decide_fold_version(const State& state, std::optional<uint32_t> of_all) {
@@ -72,6 +82,7 @@ std::vector<DecisionStep> start_up_steps(StartUp start, const Clock& clock) {
       {"namespaces", decide_namespaces}};
   if (!start.server) return steps;
   steps.push_back({"access", decide_access});
+  steps.push_back({"priorityclasses", decide_priority_classes});
   if (start.extension_authentication) {
     steps.push_back({"extension-authentication", [own = *start.extension_authentication](const State& state) {
                        return decide_extension_authentication(state, own);

@@ -42,9 +42,13 @@ int run(const std::vector<DecisionStep>& steps, History& history) {
 TEST(StartUp, ASecondStartOfTheSameProcessDecidesNothing) {
   ManualExecutor clock;
   History history;
-  EXPECT_EQ(run(start_up_steps(start_up(), clock), history), 6);
+  EXPECT_EQ(run(start_up_steps(start_up(), clock), history), 7);
   EXPECT_EQ(history.state().fold_version(), kFoldVersion);
   EXPECT_TRUE(history.state().gates().multiple_pod_templates);
+  for (const auto& [name, value] :
+       {std::pair{"system-node-critical", 2'000'001'000}, {"system-cluster-critical", 2'000'000'000}}) {
+    EXPECT_EQ(history.state().value_of({"priorityclasses.scheduling.k8s.io", "", name})["value"].as_int(), value);
+  }
   const Revision revision = history.state().revision();
   EXPECT_EQ(run(start_up_steps(start_up(), clock), history), 0);
   EXPECT_EQ(history.state().revision(), revision);
