@@ -44,6 +44,49 @@ TEST(Subresources, SUB_01_status_is_written_apart) {
 
 TEST(Subresources, SUB_02_scale_of_workloads) {
   const std::string ns = own_namespace();
+TEST(Subresources, SUB_01_some_metadata_of_built_in_kinds_is_written_with_the_status) {
+  const std::string ns = own_namespace();
+  struct Case {
+    std::string path;
+    const char* object;
+    bool labels;
+    bool annotations;
+    bool owners;
+  };
+  const std::vector<Case> cases{
+      {in(ns, "services"), "{spec: {ports: [{port: 80}]}}", true, true, true},
+      {in(ns, "persistentvolumeclaims"),
+       "{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}", true, true, true},
+      {in(ns, "pods"), "{spec: {containers: [{name: c, image: i}]}}", true, true, false},
+      {in(ns, "deployments", "apps/v1"),
+       "{spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, "
+       "image: i}]}}}}",
+       false, true, true},
+      {"/apis/storage.k8s.io/v1/volumeattachments",
+       "{spec: {attacher: a, nodeName: node, source: {persistentVolumeName: v}}}", false, false, false}};
+  const Value metadata = json(R"({"metadata":{"labels":{"l":"1"},"annotations":{"n":"1"},"ownerReferences":[
+      {"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"11111111-1111-4111-8111-111111111111"}]}})");
+  for (const Case& each : cases) {
+    Value object = yaml(each.object);
+    object.edit("metadata").set("name", "written");
+    ASSERT_EQ(api().post(each.path, object).status, 201) << each.path;
+    const std::string written = each.path + "/written";
+    const Answer patched = api().patch(written + "/status?fieldManager=s", "merge", metadata);
+    ASSERT_EQ(patched.status, 200) << patched;
+    const Value& got = patched.json["metadata"];
+    EXPECT_EQ(got["labels"].contains("l"), each.labels) << patched;
+    EXPECT_EQ(got["annotations"].contains("n"), each.annotations) << patched;
+    EXPECT_EQ(got["ownerReferences"].size() == 1, each.owners) << patched;
+    const Value& owned = named(got["managedFields"], "s", "manager")["fieldsV1"]["f:metadata"];
+    EXPECT_EQ(owned.contains("f:labels"), each.labels) << patched;
+    EXPECT_EQ(owned.contains("f:ownerReferences"), each.owners) << patched;
+    api().remove(written);  // the garbage collector may be faster, as there is no such owner
+  }
+  const Answer space = api().patch("/api/v1/namespaces/" + ns + "/status", "json",
+                                   json(R"([{"op":"remove","path":"/metadata/labels"}])"));
+  EXPECT_EQ(space.json["metadata"]["labels"]["kubernetes.io/metadata.name"].str(), ns) << space;
+}
+
   const std::string deployments = in(ns, "deployments", "apps/v1");
   const Answer made = api().post(deployments, deployment("web", 2));
   const std::string scale = deployments + "/web/scale";

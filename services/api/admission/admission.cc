@@ -12,6 +12,7 @@
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/field_path.h"
 #include "events/kinds/pruned_and_defaulted.h"
+#include "events/kinds/status_metadata.h"
 #include "events/kinds/validate_change.h"
 #include "events/kinds/whole_numbers.h"
 #include "events/state/object.h"
@@ -203,7 +204,7 @@ Result<Causes> check_schema(const Kind& kind, const Value* old, const Value& obj
   return bad_request(cannot_be_handled(kind) + wrong);
 }
 
-void keep_field(Value& object, const Value& old, const char* field) {
+void keep_field(Value& object, const Value& old, std::string_view field) {
   if (const Value* value = old.find(field)) {
     object.set(field, *value);
   } else {
@@ -449,9 +450,8 @@ Result<Value> begin_status_update(Admission& admission, const Value& old, Value 
   SHIPLOG_TRY(drop_unknown(admission, object));
   Value merged = old;
   keep_field(merged, object, "status");
-  if (kind.builtin) {  // SUB-1: of custom resources nothing but the status
-    for (const char* field : {"annotations", "finalizers"})
-      keep_field(merged.edit("metadata"), object["metadata"], field);
+  for (const std::string_view field : status_metadata(kind)) {
+    keep_field(merged.edit("metadata"), object["metadata"], field);
   }
   merged.edit("metadata").erase("managedFields");
   if (kind.builtin && kind.schema != nullptr) merged = canonical(*kind.schema, std::move(merged));

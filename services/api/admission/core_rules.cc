@@ -20,6 +20,11 @@ constexpr size_t kMostData = 1U << 20U;  // of a ConfigMap or Secret
 
 // --- Namespace
 
+/// Also of a status write, which may leave the labels out.
+void fill_namespace_label(Value& object, const Write&) {
+  object.edit("metadata").edit("labels").set("kubernetes.io/metadata.name", object["metadata"]["name"]);
+}
+
 void fill_namespace(Value& object, const Write& write) {
   if (write.subresource == "finalize" && write.old != nullptr) {  // SUB-4: nothing but these
     Value finalized = *write.old;
@@ -31,7 +36,7 @@ void fill_namespace(Value& object, const Write& write) {
     object = std::move(finalized);
     return;
   }
-  object.edit("metadata").edit("labels").set("kubernetes.io/metadata.name", object["metadata"]["name"]);
+  fill_namespace_label(object, write);
   Value& spec = object.edit("spec");
   if (write.old != nullptr) {
     // Only the finalize subresource takes from these: they hold the namespace until its content is removed.
@@ -460,7 +465,7 @@ void check_node(const Value& object, const Write&, Causes& causes) {
 
 const std::vector<Rules>& core_rules() {
   static const std::vector<Rules> kRules = {
-      {.type = "namespaces", .fill = fill_namespace},
+      {.type = "namespaces", .fill = fill_namespace, .fill_status = fill_namespace_label},
       {.type = "configmaps", .check = check_config_map},
       {.type = "secrets", .fill = fill_secret, .check = check_secret},
       {.type = "rolebindings.rbac.authorization.k8s.io", .fill = fill_role_binding, .check = check_role_binding},
