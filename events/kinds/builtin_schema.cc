@@ -17,6 +17,7 @@ using Type = Schema::Type;
 struct MessageReference {
   std::shared_ptr<Schema> field;
   std::string message;
+  bool granular = false;  // although the message is atomic elsewhere
 };
 
 struct Inline {
@@ -85,6 +86,10 @@ class TableReader {
       }
       if (mark == "required") {
         owner_->required.push_back(name);
+      } else if (mark == "granular") {
+        SHIPLOG_CHECK(!references_.empty() && references_.back().field == field,
+                      "messages.txt: a field is granular that is no message");
+        references_.back().granular = true;
       } else {
         apply(mark, *field);
       }
@@ -114,7 +119,7 @@ class TableReader {
     } else if (key == "atomic") {
       field.atomic_map = true;
     } else {
-      SHIPLOG_CHECK(key == "granular", "messages.txt: an unknown mark");
+      SHIPLOG_CHECK(false, "messages.txt: an unknown mark");
     }
   }
 
@@ -191,7 +196,8 @@ class TableReader {
       copy->proto_wrapper =
           field->proto_wrapper == 0 ? from.number : from.number << kWrapperBits | field->proto_wrapper;
       for (size_t i = 0, count = references_.size(); i < count; ++i) {
-        if (references_[i].field == field) references_.push_back({copy, references_[i].message});
+        if (references_[i].field == field)
+          references_.push_back({copy, references_[i].message, references_[i].granular});
       }
       from.owner->properties.emplace(name, std::move(copy));
     }
@@ -203,7 +209,7 @@ class TableReader {
     reference.field->properties = message.properties;
     reference.field->required = message.required;
     if (reference.field->description.empty()) reference.field->description = message.description;
-    reference.field->atomic_map = reference.field->atomic_map || message.atomic_map;
+    reference.field->atomic_map = reference.field->atomic_map || (message.atomic_map && !reference.granular);
   }
 
   std::shared_ptr<Schema> named(std::string_view message) {

@@ -314,6 +314,52 @@ TEST(Applies, SSA_13_atomic_lists_and_selectors) {
   const std::string web = in(ns, "deployments", "apps/v1") + "/web";
   ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})")).status, 201);
   const auto on_nodes = [](const std::string& selector) {
+TEST(Applies, SSA_13_elements_of_a_stored_list_may_stand_twice) {
+  const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
+  Value made = deployment("web");
+  made.edit("spec").edit("template").edit("spec").edit("containers").edit_items()[0] = json(
+      R"({"name":"c","image":"i","env":[{"name":"PATH","value":"/bin"},{"name":"PATH","value":"$(PATH):/sbin"}]})");
+  const Answer posted = api().post(deployments + "?fieldManager=maker", made);
+  ASSERT_EQ(posted.status, 201) << posted;
+  const auto env_of = [](const Answer& answer) {
+    return answer.json["spec"]["template"]["spec"]["containers"][0]["env"];
+  };
+  const auto apply_env = [&](const std::string& env, const std::string& query) {
+    return apply_to(deployments + "/web",
+                    R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[)"
+                    R"({"name":"c","env":)" +
+                        env + "}]}}}}",
+                    query);
+  };
+  const Answer more = apply_env(R"([{"name":"HOME","value":"/"}])", "fieldManager=two");
+  ASSERT_EQ(more.status, 200) << more;
+  EXPECT_EQ(env_of(more).size(), 3u) << more;
+  EXPECT_EQ(to_json(entry_of(more, "maker")["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"]
+                                           [R"(k:{"name":"c"})"]["f:env"][R"(k:{"name":"PATH"})"]),
+            "{}")
+      << more;
+  const std::string path = R"([{"name":"HOME","value":"/"},{"name":"PATH","value":"/opt"}])";
+  expect_failure(apply_env(path, "fieldManager=two"), 409, "Conflict", R"(.env[name="PATH"])");
+  const Answer single = apply_env(path, "fieldManager=two&force=true");
+  EXPECT_EQ(env_of(single).size(), 2u) << "one takes the place of both: " << single;
+}
+
+TEST(Applies, SSA_13_the_claim_of_a_volume_is_granular) {
+  const std::string volume = "/api/v1/persistentvolumes/" + own_namespace();
+  const auto claimed = [](const std::string& claim) {
+    return R"({"apiVersion":"v1","kind":"PersistentVolume","spec":{"capacity":{"storage":"1Gi"},)"
+           R"("accessModes":["ReadWriteOnce"],"hostPath":{"path":"/d"},"claimRef":)" +
+           claim + "}}";
+  };
+  ASSERT_EQ(apply_to(volume, claimed(R"({"namespace":"default","name":"a","resourceVersion":"5"})")).status, 201);
+  const Answer both = apply_to(volume, claimed(R"({"namespace":"default","name":"a","uid":"u"})"), "fieldManager=two");
+  ASSERT_EQ(both.status, 200) << both;
+  EXPECT_EQ(both.json["spec"]["claimRef"]["resourceVersion"].str(), "5") << both;
+  expect_failure(apply_to(volume, claimed(R"({"namespace":"default","name":"b"})"), "fieldManager=two"), 409,
+                 "Conflict", ".spec.claimRef.name");
+  EXPECT_EQ(api().remove(volume).status, 200);
+}
+
     return R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"nodeSelector":)" + selector +
            "}}}}";
   };
