@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "services/api/auth/access.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/text_list.h"
@@ -38,9 +40,22 @@ Result<Attributes> read_attributes(const Kind& kind, const Value& spec) {
   return wanted;
 }
 
+/// A review is no object: it has no name, and nothing else there.
+Result<void> check_review_metadata(const Kind& kind, const Value& metadata) {
+  const bool local = kind.kind == "LocalSubjectAccessReview";
+  for (const auto& member : metadata.members()) {
+    if (member.value.is_empty() || member.key() == "managedFields" || (local && member.key() == "namespace")) continue;
+    return invalid(subject_of(kind), {{"metadata", "FieldValueInvalid",
+                                       "Invalid value: " + printable(to_json(metadata), 512) +
+                                           (local ? ": must be empty except for namespace" : ": must be empty")}});
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<AccessQuestion> access_question(const ReviewQuestion& question, Value& review) {
+  SHIPLOG_TRY(check_review_metadata(*question.kind, review["metadata"]));
   const Value spec = review["spec"];
   AccessQuestion asked;
   SHIPLOG_TRY(asked.wanted, read_attributes(*question.kind, spec));
