@@ -132,6 +132,23 @@ TEST(Yaml, ErrorsContainThePosition) {
   EXPECT_EQ(read("a: \xff"), "invalid YAML: not UTF-8");
 }
 
+TEST(Yaml, RepeatedKeysAreReportedAndTheLastOneCountsIfTheCallerAsksForThem) {
+  const auto read_with = [](std::string_view text, const std::vector<std::string>& lines) {
+    std::vector<std::string> duplicates;
+    const auto value = parse_yaml(text, &duplicates);
+    EXPECT_EQ(duplicates, lines) << text;
+    return value ? to_json(value.value()) : value.error().message;
+  };
+  EXPECT_EQ(read_with("a: 1\nb:\n- x: 1\n  x: 2\na: 2\n",
+                      {R"(line 4: key "x" already set in map)", R"(line 5: key "a" already set in map)"}),
+            R"({"a":2,"b":[{"x":2}]})");
+  EXPECT_EQ(read_with("\t{\n\t\t\"a\": {\"b\": 1,\n\t\t\"b\": 2}\n\t}", {R"(line 3: key "b" already set in map)"}),
+            R"({"a":{"b":2}})")
+      << "JSON with tabs";
+  EXPECT_EQ(read_with("x: &x {a: 1}\nz: {a: 2, <<: *x, <<: *x}\n", {}), R"({"x":{"a":1},"z":{"a":2}})");
+  EXPECT_EQ(read_with("a: [1", {}).substr(0, 23), "invalid YAML at line 1,");
+}
+
 TEST(Yaml, RefusesWhatIsAlmostYaml) {
   for (const char* text :
        {"a: b: c", "a\nb: c", "\ta: 1", "a:\n\t- b", "a: 'x", "a: \"x", "a: *x", "{a: 1} x", "a: 1\n}", "a: @x",

@@ -47,7 +47,8 @@ struct YamlNode {
 // Builds values from the parser's events. One for a whole stream.
 class YamlBuilder final : public YAML::EventHandler {
  public:
-  explicit YamlBuilder(std::string_view text) : text_{text} {}
+  explicit YamlBuilder(std::string_view text, std::vector<std::string>* duplicates)
+      : text_{text}, duplicates_{duplicates} {}
 
   std::vector<Value> take() { return std::move(documents_); }
 
@@ -174,10 +175,7 @@ class YamlBuilder final : public YAML::EventHandler {
     } else if (!parent.has_key) {
       parent.key = key_of(mark, node.value);
       parent.has_key = true;
-      if (!parent.merge_next && !parent.seen.try_emplace(parent.key, mark).second) {
-        refuse(mark, "the key " + quoted(parent.key) + " stands in this object already, at line " +
-                         std::to_string(parent.seen.at(parent.key).line + 1));
-      }
+      if (!parent.merge_next && !parent.seen.try_emplace(parent.key, mark).second) repeated(mark, parent);
     } else if (std::exchange(parent.merge_next, false)) {
       parent.has_key = false;
       add_merge(mark, node.value, parent.merges);
@@ -185,6 +183,17 @@ class YamlBuilder final : public YAML::EventHandler {
       parent.has_key = false;
       parent.members.push_back({Value{parent.key}, node.value});
     }
+  }
+
+  void repeated(const YAML::Mark& mark, const Open& object) {
+    if (duplicates_ == nullptr) {
+      refuse(mark, "the key " + quoted(object.key) + " stands in this object already, at line " +
+                       std::to_string(object.seen.at(object.key).line + 1));
+    }
+    constexpr size_t kMost = 100;  // more are not reported
+    if (duplicates_->size() == kMost) return;
+    duplicates_->push_back("line " + std::to_string(mark.line + 1) + ": key \"" + printable(object.key, 253) +
+                           "\" already set in map");
   }
 
   static void add_merge(const YAML::Mark& mark, const Value& source, std::vector<Value>& merges) {
@@ -207,6 +216,7 @@ class YamlBuilder final : public YAML::EventHandler {
   }
 
   std::string_view text_;
+  std::vector<std::string>* duplicates_;  // nullptr: a key that stands twice is an error
   bool started_ = false;
   size_t aliased_ = 0;
   std::vector<Open> open_;
@@ -228,20 +238,18 @@ Result<void> check_bytes(std::string_view text) {
   return error_at(static_cast<int>(line), static_cast<int>(column), "a control character");
 }
 
-}  // namespace
-
-Result<std::vector<Value>> parse_yaml_stream(std::string_view text) {
+Result<std::vector<Value>> parse_documents(std::string_view text, std::vector<std::string>* duplicates) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   SHIPLOG_TRY(check_bytes(text));
   // JSON is YAML, except for its surrogate pairs, which the library does not know; and this is the faster reader.
   if (const size_t first = text.find_first_not_of(" \t\r\n"); first != std::string_view::npos && text[first] == '{') {
-    std::vector<std::string> duplicates;
-    if (auto value = parse_json(text, &duplicates); value && duplicates.empty()) {
+    std::vector<std::string> repeated;  // without lines
+    if (auto value = parse_json(text, &repeated); value && repeated.empty()) {
       return std::vector<Value>{std::move(value).value()};
     }
   }
-  YamlBuilder builder{text};
+  YamlBuilder builder{text, duplicates};
   try {
     std::istringstream stream{std::string{text}};
     YAML::Parser parser{stream};
@@ -255,8 +263,12 @@ Result<std::vector<Value>> parse_yaml_stream(std::string_view text) {
   return builder.take();
 }
 
-Result<Value> parse_yaml(std::string_view text) {
-  SHIPLOG_TRY(auto documents, parse_yaml_stream(text));
+}  // namespace
+
+Result<std::vector<Value>> parse_yaml_stream(std::string_view text) { return parse_documents(text, nullptr); }
+
+Result<Value> parse_yaml(std::string_view text, std::vector<std::string>* duplicates) {
+  SHIPLOG_TRY(auto documents, parse_documents(text, duplicates));
   if (documents.empty()) return Error{ErrorCode::kBadRequest, "invalid YAML: no document"};
   if (documents.size() > 1) {
     return Error{ErrorCode::kBadRequest,

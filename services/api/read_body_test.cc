@@ -38,6 +38,37 @@ TEST(ReadBody, AWholeNumberInYamlIsAnInteger) {  // Kubernetes reads YAML as the
   EXPECT_FALSE(is_integer(nullptr, R"({"spec":{"replicas":3.0}})")) << "admission refuses it";
 }
 
+TEST(ReadBody, ReportsKeysThatStandTwice) {  // CRU-6
+  const auto duplicates = [](const char* content_type, const char* body) {
+    std::vector<std::string> found;
+    const auto value =
+        read_body(content_type, body, Kinds::compiled(), *Kinds::compiled().find_type("configmaps"), &found);
+    EXPECT_EQ(value.value()["data"]["a"].str(), "2");
+    return found;
+  };
+  EXPECT_EQ(duplicates("", R"({"data":{"a":"1","a":"2"}})"), std::vector<std::string>{R"(duplicate field "data.a")"});
+  EXPECT_EQ(duplicates("application/yaml", "data:\n  a: '1'\n  a: '2'\n"),
+            std::vector<std::string>{R"(line 3: key "a" already set in map)"});
+  EXPECT_EQ(read("configmaps", "application/yaml", "data: {a: '1', a: '2'}").value()["data"]["a"].str(), "2");
+}
+
+TEST(ReadBody, WhatIsNoJsonIsUnrecognized) {
+  const auto message = [](const char* content_type, const std::string& body) {
+    return unrecognized(read("namespaces", content_type, body).error(), "Namespace", body).message;
+  };
+  const std::string begin = "the object provided is unrecognized (must be of type Namespace): ";
+  EXPECT_EQ(message(nullptr, "abc"), begin +
+                                         "couldn't get version/kind; json parse error: invalid JSON at line 1, column "
+                                         "1: expected a value, found 'a' (616263)");
+  EXPECT_EQ(message(nullptr, ""), begin +
+                                      "couldn't get version/kind; json parse error: invalid JSON at line 1, column 1: "
+                                      "expected a value, found the end (<empty>)");
+  EXPECT_TRUE(message(nullptr, R"({"a":"0123456789012345678901234567890123456789",})")
+                  .ends_with(R"( ({"a":"012345678901234567890123 ...))"));
+  EXPECT_TRUE(message("application/yaml", "a: [1").starts_with(begin + "invalid YAML at line 1"));
+  EXPECT_EQ(unrecognized(Error{ErrorCode::kUnsupportedMediaType, "no"}, "Namespace", "").message, "no");
+}
+
 TEST(ReadBody, TakesProtobufForBuiltInKindsOnly) {  // PB-4
   const auto body = encode_protobuf(Kinds::compiled(), kConfigMap);
   ASSERT_TRUE(body.has_value());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "events/base/ascii.h"
+#include "events/base/hex.h"
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/base/yaml.h"
@@ -359,9 +360,11 @@ Result<WriteParameters> write_parameters(const HttpRequest& request) {
 Result<Value> read_body(std::string_view content_type, const std::string& body, const Kinds& kinds, const Kind& kind,
                         std::vector<std::string>* duplicates) {
   const std::string type = media_type(content_type);
-  if (type.empty() || type == "application/json") return parse_json(body, duplicates);
+  std::vector<std::string> ignored;
+  if (duplicates == nullptr) duplicates = &ignored;
+  if (type.empty() || type == "application/json") return read_json(body, *duplicates);
   if (type == "application/yaml") {
-    SHIPLOG_TRY(auto document, parse_yaml(body));
+    SHIPLOG_TRY(auto document, parse_yaml(body, duplicates));
     return with_whole_numbers(std::move(document));
   }
   if (type == kProtobuf && kind.builtin) return decode_protobuf(kinds, body);
@@ -372,5 +375,26 @@ Result<Value> read_body(std::string_view content_type, const std::string& body, 
 }
 
 std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }
+Result<Value> read_json(std::string_view body, std::vector<std::string>& duplicates) {
+  constexpr size_t kMost = 100;  // more are not reported
+  std::vector<std::string> fields;
+  auto value = parse_json(body, &fields);
+  if (fields.size() > kMost) fields.resize(kMost);
+  for (const std::string& field : fields) duplicates.push_back("duplicate field \"" + printable(field, 512) + "\"");
+  return value;
+}
+
+Error unrecognized(Error error, std::string_view kind, std::string_view body) {
+  const bool json = error.message.starts_with("invalid JSON");
+  if (!json && !error.message.starts_with("invalid YAML")) return error;
+  constexpr size_t kMostShown = 30;
+  std::string shown = body.empty() ? "<empty>" : std::string{body.substr(0, kMostShown)};
+  shown = body.starts_with('{') || body.empty() ? printable(shown, kMostShown) : hex(shown);
+  error.message = "the object provided is unrecognized (must be of type " + std::string{kind} +
+                  "): " + (json ? "couldn't get version/kind; json parse error: " : "") + error.message + " (" + shown +
+                  (body.size() > kMostShown ? " ..." : "") + ")";
+  return error;
+}
+
 
 }  // namespace shiplog::api

@@ -112,6 +112,16 @@ TEST(Patches, PT_05_the_result_is_validated_like_an_update) {
   }
 }
 
+TEST(Patches, PT_05_a_result_that_is_no_object_of_the_kind_is_invalid) {
+  const std::string map = one_map();
+  const Answer strategic = api().patch(map, "strategic-merge", json(R"({"metadata":{"labels":"invalid"}})"));
+  expect_failure(strategic, 422, "Invalid",
+                 R"(patch: Invalid value: "map[metadata:map[labels:invalid]]": cannot restore map from string)");
+  EXPECT_TRUE(strategic.json["details"]["name"].is_null()) << strategic;
+  const Answer merged = merge_patch(map, R"({"metadata":{"labels":"invalid"}})");
+  expect_failure(merged, 422, "Invalid", R"(patch: Invalid value: "{"metadata":{"labels":"invalid"}}": )");
+}
+
 TEST(Patches, PT_06_conflicts_require_a_version) {
   const std::string map = one_map(R"({"n":"0"})");
   constexpr int kThreads = 4, kEach = 10;

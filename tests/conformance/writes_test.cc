@@ -157,9 +157,37 @@ TEST(Writes, CRU_06_unknown_and_doubled_fields) {
   const std::string doubled = R"({"metadata":{"name":"odd-5","name":"odd-5"}})";
   expect_failure(api().call("POST", deployments + "?fieldValidation=Strict", doubled), 400, "BadRequest",
                  R"(duplicate field "metadata.name")");
-  expect_failure(api().call("PATCH", deployments + "/odd?fieldValidation=Strict", R"({"spec":{"sofa":1}})",
-                            {{"Content-Type", "application/merge-patch+json"}}),
-                 400, "BadRequest", "unknown field");
+  for (const std::string type : {"application/merge-patch+json", "application/strategic-merge-patch+json"}) {
+    const auto patch_odd = [&](const std::string& query, const char* patch) {
+      return api().call("PATCH", deployments + "/odd" + query, patch, {{"Content-Type", type}});
+    };
+    const Answer refused = patch_odd("?fieldValidation=Strict", R"({"spec":{"sofa":1}})");
+    expect_failure(refused, 422, "Invalid", R"(strict decoding error: unknown field "spec.sofa")");
+    EXPECT_EQ(fields_of(refused), Names{"patch"});
+    const char* const twice = R"({"spec":{"paused":true,"paused":false}})";
+    expect_failure(patch_odd("?fieldValidation=Strict", twice), 422, "Invalid", R"(duplicate field "spec.paused")");
+    EXPECT_EQ(warnings_of(patch_odd("", twice)), Names{R"(299 - "duplicate field \"spec.paused\"")"});
+    EXPECT_EQ(warnings_of(patch_odd("?fieldValidation=Ignore", twice)), Names{});
+  }
+  const std::string maps = in(own_namespace(), "configmaps");
+  const auto in_yaml = [&](const std::string& query, HttpHeaders type, const std::string& method = "POST") {
+    const std::string target = maps + (method == "POST" ? query : "/odd?fieldManager=m&" + query.substr(1));
+    return api().call(method, target,
+                      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd}\ndata:\n  a: '1'\n  a: '2'\n",
+                      std::move(type));
+  };
+  const HttpHeaders plain{{"Content-Type", "application/yaml"}};
+  const HttpHeaders applied{{"Content-Type", "application/apply-patch+yaml"}};
+  const std::string line = R"(line 6: key "a" already set in map)";
+  expect_failure(in_yaml("?fieldValidation=Strict", plain), 400, "BadRequest", "strict decoding error: " + line);
+  expect_failure(in_yaml("?fieldValidation=Strict", applied, "PATCH"), 400, "BadRequest", "\n  " + line);
+  const Answer warned_of = in_yaml("?fieldValidation=Warn", plain);
+  EXPECT_EQ(warned_of.json["data"]["a"].str(), "2") << warned_of;
+  EXPECT_EQ(warnings_of(warned_of), Names{R"(299 - "line 6: key \"a\" already set in map")"});
+  EXPECT_EQ(warnings_of(in_yaml("?fieldValidation=Warn&force=true", applied, "PATCH")), warnings_of(warned_of));
+  const Answer silent = in_yaml("?fieldValidation=Ignore&force=true", applied, "PATCH");
+  EXPECT_EQ(silent.status, 200) << silent;
+  EXPECT_EQ(warnings_of(silent), Names{});
   const std::string widgets = widgets_in(own_namespace());
   expect_failure(api().post(widgets + "?fieldValidation=Strict", widget("w", R"({"sofa":1})")), 400, "BadRequest",
                  R"(unknown field "spec.sofa")");

@@ -37,11 +37,6 @@ StatusDetails subject_of(const Kind& kind, const Value& object) {
   return {kind.group, kind.kind, kind.plural, object["metadata"]["name"].str()};
 }
 
-/// How kube-apiserver begins the errors of its decoder.
-std::string cannot_be_handled(const Kind& kind) {
-  return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
-}
-
 /// Served by an aggregated server upstream, as a Go type: what cannot be decoded is a bad request, and the status is
 /// not validated (CL-28).
 bool aggregated(const Kind& kind) {
@@ -116,15 +111,17 @@ Result<void> drop_unknown(Admission& admission, Value& object) {
     if (metadata.erase(field)) of_metadata.emplace_back(field);
   }
   object.set("metadata", std::move(metadata));
-  for (const std::string& field : of_metadata) dropped.push_back("metadata." + field);
+  for (std::string& field : of_metadata) field = "metadata." + field;
+  const auto behind = std::ranges::find_if(dropped, [](const std::string& field) { return field > "metadata"; });
+  dropped.insert(behind, of_metadata.begin(), of_metadata.end());
 
   constexpr size_t kMostComplaints = 100;  // as Kubernetes' JSON decoder
   std::vector<std::string> complaints;
-  const auto complain = [&](const char* problem, const std::string& field) {
-    if (complaints.size() < kMostComplaints) complaints.push_back(problem + printable(field, 512) + "\"");
+  const auto complain = [&](const std::string& problem) {
+    if (complaints.size() < kMostComplaints) complaints.push_back(problem);
   };
-  for (const std::string& field : dropped) complain("unknown field \"", field);
-  for (const std::string& field : admission.duplicate_fields) complain("duplicate field \"", field);
+  for (const std::string& problem : admission.duplicate_fields) complain(problem);
+  for (const std::string& field : dropped) complain("unknown field \"" + printable(field, 512) + "\"");
   if (complaints.empty() || admission.field_validation == FieldValidation::kIgnore) return ok();
   if (admission.field_validation == FieldValidation::kWarn) {
     admission.warnings.insert(admission.warnings.end(), complaints.begin(), complaints.end());
@@ -507,6 +504,10 @@ Result<Value> draft_status_update(Admission& admission, const Value& old, Value 
 Result<Value> admit_create(Admission& admission, Value object) {
   SHIPLOG_TRY(object, begin_create(admission, std::move(object)));
   return finish(admission, nullptr, std::move(object));
+std::string cannot_be_handled(const Kind& kind) {
+  return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
+}
+
 }
 
 Result<Value> admit_update(Admission& admission, const Value& old, Value object) {

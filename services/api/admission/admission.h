@@ -26,7 +26,7 @@ struct Admission {
   const Kind* kind = nullptr;
   std::shared_ptr<const RuleSet> custom_rules = nullptr;  ///< x-kubernetes-validations of the kind; nullptr: none
   FieldValidation field_validation = FieldValidation::kWarn;
-  /// Keys that stood twice in the body, as paths.
+  /// One line about each key that stood twice in the body.
   std::vector<std::string> duplicate_fields;
   /// Appended to metadata.generateName: lower-case letters and digits, chosen at the edge.
   std::string name_suffix;
@@ -67,6 +67,9 @@ Result<Value> admit_view(Admission& admission, Value object, bool creating);
 Result<Value> draft_create(Admission& admission, Value object);
 Result<Value> draft_update(Admission& admission, const Value& old, Value object);
 Result<Value> draft_status_update(Admission& admission, const Value& old, Value object);
+
+/// How the error about an object that cannot be decoded begins (kBadRequest), as kube-apiserver writes it.
+std::string cannot_be_handled(const Kind& kind);
 
 /// Whether the object may be deleted (D-41). Error: kForbidden.
 Result<void> admit_delete(const Kind& kind, const Value& old);

@@ -140,18 +140,24 @@ TEST(Admission, SecondReferenceToAnOwnerGoesWithAWarning) {  // META-14
 TEST(Admission, UnknownFieldsAreDroppedWithWarnings) {  // CRU-6, CRU-7
   const Value object = json(R"({"metadata":{"name":"c","foo":1},"dta":{},"data":{"a":"1"}})");
   Admission admission = admission_for("configmaps");
-  admission.duplicate_fields = {"data.a"};
+  admission.duplicate_fields = {"duplicate field \"data.a\""};
   const auto created = admit_create(admission, object);
   ASSERT_TRUE(created.has_value()) << message_of(created);
   EXPECT_FALSE(created.value().contains("dta"));
   EXPECT_FALSE(created.value()["metadata"].contains("foo"));
-  EXPECT_EQ(admission.warnings, (std::vector<std::string>{"unknown field \"dta\"", "unknown field \"metadata.foo\"",
-                                                          "duplicate field \"data.a\""}));
+  EXPECT_EQ(admission.warnings, (std::vector<std::string>{"duplicate field \"data.a\"", "unknown field \"dta\"",
+                                                          "unknown field \"metadata.foo\""}));
 
   Admission silent = admission_for("configmaps");
   silent.field_validation = FieldValidation::kIgnore;
   EXPECT_TRUE(admit_create(silent, object).has_value());
   EXPECT_TRUE(silent.warnings.empty());
+
+  Admission sorted = admission_for("configmaps");
+  EXPECT_TRUE(admit_create(sorted, json(R"({"a":1,"metadata":{"name":"c","foo":1},"z":1})")).has_value());
+  EXPECT_EQ(sorted.warnings,
+            (std::vector<std::string>{"unknown field \"a\"", "unknown field \"metadata.foo\"", "unknown field \"z\""}))
+      << "in the order of a document with sorted keys";
 
   Admission strict = admission_for("configmaps");
   strict.field_validation = FieldValidation::kStrict;

@@ -228,7 +228,10 @@ awaitable<void> serve_write(const Server& server, const RequestContext& context,
     co_return;
   }
   auto written = co_await carry_out(server, context, write.value(), lane);
-  if (!written) co_return reject(server, context, written.error());
+  if (!written) {
+    Rejection rejection = std::move(written).error();
+    co_return reject(server, context, write.value().reported ? write.value().reported(rejection) : rejection);
+  }
   const metrics::Stopwatch since_commit;
   co_await respond(server, context, write.value(), lane, written.value().proposal, written.value().committed);
   observe_commit_to_response(since_commit.seconds());

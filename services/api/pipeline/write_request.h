@@ -20,7 +20,7 @@ struct Proposal {
   std::string name = {};       ///< of the object; empty until metadata.generateName is expanded
   Value old = {};              ///< the current object, opened; null: there is none
   Value object = {};           ///< null: it is deleted. Of a subresource with a body of its own (Scale): that body
-  std::vector<std::string> duplicate_fields = {};  ///< keys that stood twice in the body
+  std::vector<std::string> duplicate_fields = {};  ///< one line about each key that stood twice in the body
   bool outdated = false;                           ///< see Current: it is stored anew even if nothing changes
   bool applied = false;                            ///< the object has its field owners already
   Value current = {};                              ///< of a subresource: the object that it belongs to
@@ -83,9 +83,10 @@ struct WriteRequest {
   WriteParameters parameters;
   Value delete_options = Value::object();  ///< of a deletion: the fields of DeleteOptions that the client has set
   WriteReads reads = WriteReads::kObject;
-  bool rewrites = true;              ///< the current object is written anew, so a large one makes a large request
-  bool replaces_unreadable = false;  ///< also if its content is lost: it is replaced or removed as a whole
-  bool retries_conflicts = false;    ///< the client names no version: computed again if another write was first
+  bool rewrites = true;                    ///< the current object is written anew, so a large one makes a large request
+  bool replaces_unreadable = false;        ///< also if its content is lost: it is replaced or removed as a whole
+  bool retries_conflicts = false;          ///< the client names no version: computed again if another write was first
+  std::vector<std::string> warnings = {};  ///< of a deletion, whatever it deletes
 
   /// The new object from the current one, or from why there is none. Called once for each try.
   std::function<StageResult<Proposal>(Result<Value> current)> propose;
@@ -93,6 +94,8 @@ struct WriteRequest {
   std::function<StageResult<WriteChanges>(Proposal& proposal)> changes;
   /// The answer; may block. Not set: the object.
   std::function<Result<WriteAnswer>(const Proposal& proposal, const Committed& committed)> answer;
+  /// The words in which a rejection is answered; not set: those of the stage that rejects.
+  std::function<Rejection(Rejection)> reported;
   /// Of the deletion of a collection: that of one of its objects, as it was listed.
   std::function<WriteRequest(const ObjectKey& object, Value read)> for_object;
 };

@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/base/yaml.h"
 #include "events/kinds/builtin_kinds.h"
@@ -36,9 +35,7 @@ Value without_nothing(const Schema& schema, Value patch, const Value& live) {
 /// The patch, checked as far as it can be without the object (SSA-1, SSA-2).
 Result<Value> read_apply_patch(const RequestContext& context, const std::string& body,
                                std::vector<std::string>& duplicates) {
-  // JSON is YAML too, but only the JSON parser reports which key is duplicate.
-  auto patch = parse_json(body, &duplicates);
-  if (!patch) patch = parse_yaml(body);
+  auto patch = parse_yaml(body, &duplicates);
   if (!patch) return patch.error().context("error decoding YAML");
   patch = with_whole_numbers(std::move(patch).value());
   const Value& name = patch.value()["metadata"]["name"];
@@ -55,22 +52,34 @@ Result<Value> read_apply_patch(const RequestContext& context, const std::string&
   return patch;
 }
 
-/// A field that the kind does not have can have no owner. Kubernetes refuses such a patch however fields are validated;
-/// with Strict the check of the whole object reports it.
-Result<void> check_declared(const RequestContext& context, const Value& patch, FieldValidation validation) {
+/// A field that the kind does not have can have no owner. Kubernetes refuses such a patch however fields are validated.
+Result<void> check_declared(const RequestContext& context, const Value& patch) {
   const Kind& kind = *context.kind;
-  if (kind.schema == nullptr || validation == FieldValidation::kStrict) return ok();
+  if (kind.schema == nullptr) return ok();
   std::vector<std::string> unknown;
   prune(*kind.schema, patch, &unknown);
   std::vector<std::string> of_metadata;
   prune(*object_meta_schema(), patch["metadata"], &of_metadata);
   for (const std::string& field : of_metadata) unknown.push_back("metadata." + field);
   if (unknown.empty()) return ok();
+  constexpr size_t kMost = 100;  // more are not reported
   constexpr size_t kLongest = 512;
+  if (unknown.size() > kMost) unknown.resize(kMost);
+  std::string errors = unknown.size() == 1 ? "" : "errors:\n  ";
+  for (const std::string& field : unknown) {
+    errors +=
+        (&field == unknown.data() ? "." : "\n  .") + printable(field, kLongest) + ": field not declared in schema";
+  }
   return Error{ErrorCode::kBadRequest, "failed to create typed patch object (" + context.path.ns + "/" +
-                                           context.path.name + "; " + kind.api_version() + ", Kind=" + kind.kind +
-                                           "): ." + printable(unknown.front(), kLongest) +
-                                           ": field not declared in schema"};
+                                           context.path.name + "; " + kind.group + "/" + kind.version +
+                                           ", Kind=" + kind.kind + "): " + errors};
+}
+
+/// Keys that stand twice, as Kubernetes' YAML reader reports them: in one error.
+Error strict_decoding_error(const std::vector<std::string>& duplicates) {
+  std::string message = "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:";
+  for (const std::string& duplicate : duplicates) message += "\n  " + duplicate;
+  return {ErrorCode::kBadRequest, std::move(message)};
 }
 
 }  // namespace
@@ -85,7 +94,7 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
   }
   std::vector<std::string> duplicates;
   SHIPLOG_TRY(Value patch, read_apply_patch(context, body, duplicates));
-  SHIPLOG_TRY(check_declared(context, patch, write.parameters.field_validation));
+  SHIPLOG_TRY(check_declared(context, patch));
   write.key = context.key();
   write.form = write_form_of(context.path);
   // A client that names a version means that version.
@@ -116,6 +125,9 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
                 apply_fields(field_writer_for(server, context, parameters), kind, live, wanted, parameters.force));
     if (!applied.conflicts.empty()) return conflict_error(applied.conflicts);
     proposal.object = std::move(applied.object);
+    if (!duplicates.empty() && parameters.field_validation == FieldValidation::kStrict) {
+      return strict_decoding_error(duplicates);
+    }
     if (missing) {
       proposal.object.edit("metadata").set("name", context.path.name);
     } else {

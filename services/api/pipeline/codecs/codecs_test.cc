@@ -137,16 +137,52 @@ TEST_F(CodecsTest, ApplyOfAFieldThatTheKindDoesNotHaveIsRefused) {  // SSA-2
                 R"({"apiVersion":"v1","kind":"ConfigMap",)" + fields + "}", "application/apply-patch+yaml");
     return write ? "" : write.error().error.message;
   };
-  const std::string begin = "failed to create typed patch object (default/a; v1, Kind=ConfigMap): ";
+  const std::string begin = "failed to create typed patch object (default/a; /v1, Kind=ConfigMap): ";
   EXPECT_EQ(message("", R"("date":{"k":"1"})"), begin + ".date: field not declared in schema");
   EXPECT_EQ(message("&fieldValidation=Ignore", R"("metadata":{"name":"a","lables":{}})"),
             begin + ".metadata.lables: field not declared in schema");
-  EXPECT_EQ(message("&fieldValidation=Strict", R"("date":{"k":"1"})"), "")
-      << "the strict check of the object names all";
+  EXPECT_EQ(message("&fieldValidation=Strict", R"("date":{"k":"1"},"metadata":{"name":"a","lables":{}})"),
+            begin + "errors:\n  .date: field not declared in schema\n  .metadata.lables: field not declared in schema");
   EXPECT_EQ(message("", R"("metadata":{"name":"a","labels":{"any":"thing"}},"data":{"any":"thing"})"), "");
 }
 
 TEST_F(CodecsTest, ApplyOfTheSameAmountInAnotherNotationIsNoConflict) {
+TEST_F(CodecsTest, KeysThatStandTwiceInAnApplyAreRefusedByStrictOnly) {  // CRU-6
+  const auto applied = [&](const std::string& query, const std::string& body) {
+    decoded("PATCH", std::string{kDecodedMaps} + "/a?fieldManager=me" + query, body, "application/apply-patch+yaml");
+    return write_->value().propose(missing());
+  };
+  const std::string begin = "apiVersion: v1\nkind: ConfigMap\ndata:\n";
+  const auto refused = applied("&fieldValidation=Strict", begin + "  k: '1'\n  k: '2'\n  l: x\n  l: y");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, ErrorCode::kBadRequest);
+  EXPECT_EQ(refused.error().error.message,
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n"
+            "  line 5: key \"k\" already set in map\n  line 7: key \"l\" already set in map");
+  const auto warned = applied("", begin + "  k: '1'\n  k: '2'");
+  EXPECT_EQ(warned.value().duplicate_fields, std::vector<std::string>{R"(line 5: key "k" already set in map)"});
+  EXPECT_EQ(warned.value().object["data"], json(R"({"k":"2"})"));
+  const auto as_json = applied("", R"({"apiVersion":"v1","kind":"ConfigMap",)"
+                                   "\n\t\"data\":{\"k\":\"1\",\n\t\"k\":\"2\"}}");
+  EXPECT_EQ(as_json.value().duplicate_fields, std::vector<std::string>{R"(line 3: key "k" already set in map)"});
+}
+
+TEST_F(CodecsTest, KeysThatStandTwiceInAPatchAreReported) {  // CRU-6
+  const auto complaints = [&](const std::string& type, const std::string& body) {
+    const auto& write = decoded("PATCH", std::string{kDecodedMaps} + "/a", body, type);
+    return write.value().propose(json(R"({"metadata":{"name":"a"},"data":{}})")).value().duplicate_fields;
+  };
+  for (const char* type : {"application/merge-patch+json", "application/strategic-merge-patch+json"}) {
+    EXPECT_EQ(complaints(type, R"({"data":{"a":"1","a":"2"}})"),
+              std::vector<std::string>{R"(duplicate field "data.a")"});
+  }
+  EXPECT_EQ(
+      complaints("application/json-patch+json",
+                 R"([{"op":"add","path":"/data/a","value":"1","sofa":1},{"op":"test","op":"add","path":"/data/b",)"
+                 R"("value":"2"}])"),
+      (std::vector<std::string>{R"(json patch unknown field "[0].sofa")", R"(json patch duplicate field "[1].op")"}));
+}
+
   const auto apply = [&](const std::string& manager, const std::string& limits) {
     decoded("PATCH", std::string{kDeployment} + "?fieldManager=" + manager,
             R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[{"name":"c",)"

@@ -1,10 +1,14 @@
 #include "services/api/patch/patch.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
-#include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "events/kinds/whole_numbers.h"
 #include "services/api/pipeline/codecs/codecs.h"
+#include "services/api/pipeline/codecs/patch_errors.h"
 #include "services/api/versions/versions.h"
 
 namespace shiplog::api {
@@ -15,6 +19,26 @@ Result<Value> patched(const Kind& kind, const Value& old, const std::string& typ
   if (type == "application/merge-patch+json") return apply_merge_patch(old, patch);
   if (kind.schema == nullptr) return Error{ErrorCode::kInternal, "the kind has no schema"};
   return apply_strategic_merge_patch(old, patch, *kind.schema);
+}
+
+/// The body, with a line in `complaints` about each key that stands twice, and about each member that an operation of a
+/// JSON patch does not have.
+Result<Value> read_patch(const std::string& type, const std::string& body, std::vector<std::string>& complaints) {
+  const bool operations = type == "application/json-patch+json";
+  std::vector<std::string> duplicates;
+  auto patch = read_json(body, duplicates);
+  if (!patch) return patch.error().context("error decoding patch");
+  constexpr size_t kMost = 100;  // more are not reported
+  for (size_t i = 0; operations && i < patch.value().items().size(); ++i) {
+    for (const auto& member : patch.value()[i].members()) {
+      static constexpr std::string_view kKnown[] = {"from", "op", "path", "value"};
+      if (complaints.size() == kMost || std::ranges::find(kKnown, member.key()) != std::end(kKnown)) continue;
+      complaints.push_back("json patch unknown field \"[" + std::to_string(i) + "]." + printable(member.key(), 512) +
+                           "\"");
+    }
+  }
+  for (const std::string& duplicate : duplicates) complaints.push_back((operations ? "json patch " : "") + duplicate);
+  return patch;
 }
 
 }  // namespace
@@ -35,13 +59,19 @@ StageResult<WriteRequest> decode_patch(const RequestContext& context, const std:
     return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
                                                        ") - accepted media types include: " + accepted};
   }
-  SHIPLOG_TRY(Value patch, parse_json(body));
+  std::vector<std::string> complaints;
+  SHIPLOG_TRY(Value patch, read_patch(type, body, complaints));
   if (strategic) patch = with_whole_numbers(std::move(patch));  // Kubernetes decodes it without the types of fields
   write.key = context.key();
   write.form = write_form_of(context.path);
   // A patch that names a version means that version: its author tries again.
   write.retries_conflicts = patch["metadata"]["resourceVersion"].is_empty();
-  write.propose = [&context, type, patch = std::move(patch)](Result<Value> current) -> StageResult<Proposal> {
+  const auto seen = std::make_shared<PatchAndResult>(PatchAndResult{strategic, patch, {}});
+  write.reported = [&context, seen](Rejection rejection) {
+    return undecodable_patch(context, *seen, std::move(rejection));
+  };
+  write.propose = [&context, type, patch = std::move(patch), complaints = std::move(complaints),
+                   seen](Result<Value> current) -> StageResult<Proposal> {
     if (!current) return current.error();
     Proposal proposal{.operation = "UPDATE", .verb = "patch"};
     proposal.name = context.path.name;
@@ -49,9 +79,11 @@ StageResult<WriteRequest> decode_patch(const RequestContext& context, const std:
     const Value base = with_whole_numbers(in_version(*context.kind, current.value()));
     SHIPLOG_TRY(proposal.object, patched(*context.kind, base, type, patch));
     SHIPLOG_TRY(check_stated_revision(context, current.value(), proposal.object));
+    proposal.duplicate_fields = complaints;
     proposal.old = std::move(current).value();
     return proposal;
   };
+    seen->result = proposal.object;
   return write;
 }
 
