@@ -126,7 +126,9 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
   }
   Rejection rejection{std::move(error)};
   rejection.subject = subject;
-  const bool faster = refusal.code == ErrorCode::kConflict || refusal.code == ErrorCode::kAlreadyExists;
+  // Gone meanwhile counts too: an apply creates the object then, and so does a PUT of some kinds.
+  const bool faster = refusal.code == ErrorCode::kConflict || refusal.code == ErrorCode::kAlreadyExists ||
+                      (about_this && refusal.code == ErrorCode::kNotFound);
   // Another pod was charged to a quota of this one's: the client knows nothing of that.
   const bool charged_meanwhile = refusal.code == ErrorCode::kConflict && refusal.about &&
                                  refusal.about->type == "resourcequotas" && key.type == "pods";

@@ -431,6 +431,19 @@ TEST_F(CommitTest, IsSupersededWhenAnotherWriteWasFirstAndNoVersionIsNamed) {
   EXPECT_TRUE(rejected.error().superseded);
 }
 
+TEST_F(CommitTest, IsSupersededWhenTheObjectIsGoneMeanwhile) {  // an apply is to create it then
+  server_.put(ObjectCreated{kMap, ManualServer::object("a")});
+  const auto context = server_.context("PUT", std::string{kMaps} + "/a");
+  const auto write = decode(server_.server(), *context, kMapBody);
+  Proposal proposal = proposal_of(*context, write.value());
+  server_.put(DeletionRequested{kMap});
+  Lane lane = server_.lane();
+  auto validated = server_.finish(validate(server_.server(), *context, write.value(), lane, proposal));
+  const auto rejected = server_.finish(commit(server_.server(), *context, write.value(), lane, validated.value()));
+  EXPECT_EQ(code_of(rejected.error()), ErrorCode::kNotFound);
+  EXPECT_TRUE(rejected.error().superseded);
+}
+
 TEST_F(CommitTest, OfAnUnchangedObjectStoresNothing) {
   const auto context = server_.context("POST", kMaps);
   ASSERT_TRUE(committed(*context, decode(server_.server(), *context, kMapBody).value()));
