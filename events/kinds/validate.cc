@@ -248,7 +248,7 @@ class Validator {
 
   /// `old`: what the value was before a change; nullptr: nothing, or that does not matter.
   void check(const Schema& schema, const Value& value, const FieldPath& place, const Value* old = nullptr) {
-    if (old != nullptr && *old == value) return;
+    if (old != nullptr && corresponds(schema, *old, value)) return;
     if (value.is_null() && (schema.nullable || schema.proto_number != 0)) return;
     builtin_ = builtin_ || schema.proto_number != 0;
     if (!has_type(schema, value, builtin_)) {
@@ -370,7 +370,7 @@ class Validator {
     std::set<std::string> seen;
     for (size_t i = 0; i < value.size(); ++i) {
       const FieldPath item_path{place, i};
-      if (schema.items != nullptr) check(*schema.items, value[i], item_path, before.of(value[i], i));
+      if (schema.items != nullptr) check(*schema.items, value[i], item_path, before.of(value[i]));
       if (schema.list_type == Schema::ListType::kAtomic) continue;
       const std::string key = to_json(list_key(schema, value[i]));
       // Kubernetes' decoder does not check the map lists of built-in kinds for duplicates, so neither does this.
@@ -379,26 +379,43 @@ class Validator {
     }
   }
 
-  /// The items of a list before a change, by what they have in common with the present ones.
+  /// Whether a value is what it was. The order of a map list does not matter.
+  static bool corresponds(const Schema& schema, const Value& old, const Value& value) {
+    if (value.is_object()) {
+      if (!old.is_object() || old.size() != value.size()) return false;
+      return std::ranges::all_of(value.members(), [&](const Value::Member& member) {
+        const auto known = schema.properties.find(member.key());
+        const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
+        const Value* before = old.find(member.key());
+        return before != nullptr &&
+               (below == nullptr ? *before == member.value : corresponds(*below, *before, member.value));
+      });
+    }
+    if (!value.is_array() || schema.items == nullptr || schema.list_type != Schema::ListType::kMap) return old == value;
+    if (!old.is_array() || old.size() != value.size()) return false;
+    const OldItems before{schema, &old};
+    return std::ranges::all_of(value.items(), [&](const Value& item) {
+      const Value* there = before.of(item);
+      return there != nullptr && corresponds(*schema.items, *there, item);
+    });
+  }
+
+  /// The items of a map list before a change, by their keys. Those of other lists correspond to nothing.
   class OldItems {
    public:
-    OldItems(const Schema& schema, const Value* old) : schema_{schema}, old_{old} {
+    OldItems(const Schema& schema, const Value* old) : schema_{schema} {
       if (old == nullptr || schema.list_type != Schema::ListType::kMap) return;
       for (const Value& item : old->items()) by_key_.emplace(to_json(list_key(schema, item)), &item);
     }
     /// nullptr: there was none.
-    const Value* of(const Value& item, size_t index) const {
-      if (old_ == nullptr || schema_.list_type == Schema::ListType::kSet) return nullptr;
-      if (schema_.list_type == Schema::ListType::kAtomic) {
-        return index < old_->items().size() ? &old_->items()[index] : nullptr;
-      }
+    const Value* of(const Value& item) const {
+      if (by_key_.empty()) return nullptr;
       const auto found = by_key_.find(to_json(list_key(schema_, item)));
       return found == by_key_.end() ? nullptr : found->second;
     }
 
    private:
     const Schema& schema_;
-    const Value* old_;
     std::map<std::string, const Value*> by_key_;
   };
 
@@ -421,7 +438,8 @@ class Validator {
       const auto known = schema.properties.find(member.key());
       const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
       if (below == nullptr) continue;
-      check(*below, member.value, FieldPath{place, member.key()}, old == nullptr ? nullptr : old->find(member.key()));
+      const Value* before = old == nullptr || names_version(place, member.key()) ? nullptr : old->find(member.key());
+      check(*below, member.value, FieldPath{place, member.key()}, before);
     }
     if (schema.embedded_resource) {
       for (const char* name : {"apiVersion", "kind"}) {
@@ -429,6 +447,11 @@ class Validator {
           add(FieldPath{place, name}, "FieldValueRequired", "Required value: must not be empty");
       }
     }
+  }
+
+  /// Each version has its own; which one the old value had when it was written, nothing tells.
+  static bool names_version(const FieldPath& place, std::string_view field) {
+    return place.is_root() && (field == "apiVersion" || field == "kind");
   }
 
   static bool is_builtin(const Schema& schema, const std::string& name) {
