@@ -13,6 +13,10 @@ namespace shiplog {
 /// walk and no copy.
 Value pruned_and_defaulted(const Schema& schema, Value value);
 
+/// A default of the schema without the fields that the schema does not define, which `unknown` reports; unknown fields
+/// of the metadata of embedded resources are no error.
+Value prune_default(const Schema& schema, Value value, bool& unknown);
+
 /// Most bytes of defaults, as JSON, that are filled into one object: as many as etcd's largest request has. Defaults
 /// within defaults multiply: without a bound, a definition of some KB would make objects of some GB.
 constexpr size_t kMostDefaultBytes = 3U << 19U;

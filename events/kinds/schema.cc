@@ -51,26 +51,33 @@ class ObjectRewriter {
   Value::Object result_;
 };
 
-Changed pruned(const Schema& schema, const Value& value, const FieldPath& place, std::vector<std::string>* dropped);
+/// Where the paths of unknown fields go, if anywhere.
+struct UnknownFields {
+  std::vector<std::string>* dropped = nullptr;
+  bool of_default = false;  ///< the walk is one through a default: see prune_default()
+};
+
+Changed pruned(const Schema& schema, const Value& value, const FieldPath& place, const UnknownFields& unknown);
 
 bool is_type_meta(std::string_view name) { return name == "apiVersion" || name == "kind" || name == "metadata"; }
 
-Changed pruned_object(const Schema& schema, const Value& value, const FieldPath& place,
-                      std::vector<std::string>* dropped) {
+Changed pruned_object(const Schema& schema, const Value& value, const FieldPath& place, const UnknownFields& unknown) {
   // A value of a type that the schema does not allow is kept, and validate() reports it.
   if (schema.type != Schema::Type::kObject && schema.type != Schema::Type::kAny) return {};
-  const bool is_resource = place.is_root() || schema.embedded_resource;
+  const bool keeps_type_meta = place.is_root() && !unknown.of_default;
   ObjectRewriter result{value.members()};
   for (const auto& member : value.members()) {
     const std::string_view name = member.key();
-    if (is_resource && is_type_meta(name)) {
+    if (keeps_type_meta && is_type_meta(name)) {
       result.keep();
       continue;
     }
     const auto known = schema.properties.find(name);
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
     if (below != nullptr) {
-      if (Changed inner = pruned(*below, member.value, FieldPath{place, name}, dropped)) {
+      const bool is_free = unknown.of_default && schema.embedded_resource && name == "metadata";
+      const UnknownFields inner_unknown{is_free ? nullptr : unknown.dropped, unknown.of_default};
+      if (Changed inner = pruned(*below, member.value, FieldPath{place, name}, inner_unknown)) {
         result.replace(*std::move(inner));
       } else {
         result.keep();
@@ -78,7 +85,7 @@ Changed pruned_object(const Schema& schema, const Value& value, const FieldPath&
     } else if (schema.preserve_unknown) {
       result.keep();
     } else {
-      if (dropped != nullptr) dropped->push_back(FieldPath{place, name}.text());
+      if (unknown.dropped != nullptr) unknown.dropped->push_back(FieldPath{place, name}.text());
       result.drop();
     }
   }
@@ -97,11 +104,11 @@ Changed walk_items(const Value& value, const Walk& walk) {
   return result;
 }
 
-Changed pruned(const Schema& schema, const Value& value, const FieldPath& place, std::vector<std::string>* dropped) {
-  if (value.is_object()) return pruned_object(schema, value, place, dropped);
+Changed pruned(const Schema& schema, const Value& value, const FieldPath& place, const UnknownFields& unknown) {
+  if (value.is_object()) return pruned_object(schema, value, place, unknown);
   if (!value.is_array() || schema.items == nullptr) return {};
   return walk_items(value, [&](const Value& item, size_t i) {
-    return pruned(*schema.items, item, FieldPath{place, i}, dropped);
+    return pruned(*schema.items, item, FieldPath{place, i}, unknown);
   });
 }
 
@@ -200,9 +207,8 @@ bool is_complete(const Schema& schema, const Value& value, bool root, bool prune
     if (given == nullptr || (given->is_null() && !property->nullable)) return false;
   }
   prunes = prunes && (schema.type == Schema::Type::kObject || schema.type == Schema::Type::kAny);
-  const bool is_resource = root || schema.embedded_resource;
   return std::ranges::all_of(value.members(), [&](const Value::Member& member) {
-    const bool pruned_there = prunes && !(is_resource && is_type_meta(member.key()));
+    const bool pruned_there = prunes && !(root && is_type_meta(member.key()));
     const auto known = schema.properties.find(member.key());
     if (known != schema.properties.end()) {
       return !is_missing(*known->second, member.value) &&
@@ -328,7 +334,14 @@ Changed rewritten(const Schema& schema, const Value& value) {
 }  // namespace
 
 Value prune(const Schema& schema, Value value, std::vector<std::string>* dropped) {
-  Changed changed = pruned(schema, value, FieldPath{}, dropped);
+  Changed changed = pruned(schema, value, FieldPath{}, {dropped});
+  return changed ? *std::move(changed) : value;
+}
+
+Value prune_default(const Schema& schema, Value value, bool& unknown) {
+  std::vector<std::string> dropped;
+  Changed changed = pruned(schema, value, FieldPath{}, {&dropped, true});
+  unknown = !dropped.empty();
   return changed ? *std::move(changed) : value;
 }
 

@@ -66,14 +66,19 @@ TEST(SchemaPrune, KeepsUnknownFieldsWhereTheyArePreservedButPrunesKnownOnesWithi
   EXPECT_EQ(pruned, yaml("spec: {free: {x: {y: 1}, kept: {a: b}}}"));
 }
 
-TEST(SchemaPrune, LeavesMetadataOfRootAndEmbeddedResourcesAlone) {
-  const Value object = yaml(R"(
-apiVersion: v1
-kind: K
-metadata: {name: a, unheard: of}
-spec: {template: {apiVersion: v1, kind: K, metadata: {name: b, unheard: of}}}
-)");
+TEST(SchemaPrune, LeavesMetadataOfTheRootAlone) {
+  const Value object = yaml("{apiVersion: v1, kind: K, metadata: {name: a, unheard: of}}");
   EXPECT_EQ(prune(*schema_of(kNested), object), object);
+}
+
+TEST(SchemaPrune, DropsUnknownMetadataOfEmbeddedResources) {  // CRD-7
+  std::vector<std::string> dropped;
+  const Value pruned = prune(*schema_of(kNested), yaml(R"(
+spec: {template: {apiVersion: v1, kind: K, unheard: of, metadata: {name: b, labels: {any: thing}, unheard: of}}}
+)"),
+                             &dropped);
+  EXPECT_EQ(pruned, yaml("spec: {template: {apiVersion: v1, kind: K, metadata: {name: b, labels: {any: thing}}}}"));
+  EXPECT_EQ(dropped, (std::vector<std::string>{"spec.template.metadata.unheard", "spec.template.unheard"}));
 }
 
 TEST(SchemaDefaults, FillOnlyInsideObjectsThatArePresent) {  // CRD-7
@@ -94,6 +99,49 @@ properties: {a: {type: object, default: {}, properties: {b: {type: integer, defa
 TEST(SchemaDefaults, NullCountsAsMissingUnlessNullable) {
   EXPECT_EQ(with_defaults(*schema_of(kNested), yaml("spec: {size: null, name: null, maybe: null, mode: slow}")),
             yaml("spec: {size: 3, maybe: null, mode: slow}"));
+}
+
+TEST(SchemaDefaults, ANullIsNoDefault) {
+  const auto schema = schema_of(
+      "{type: object, properties: {a: {type: string, default: null}, b: {type: string, nullable: true, default: "
+      "null}}}");
+  EXPECT_EQ(with_defaults(*schema, yaml("{}")), yaml("{}"));
+}
+
+constexpr const char* kEmbeddedDefaults = R"(
+type: object
+properties:
+  fields:
+    type: object
+    x-kubernetes-embedded-resource: true
+    properties:
+      apiVersion: &version {type: string, default: foos/v1}
+      kind: &kind {type: string, default: Foo}
+      metadata: {type: object, properties: {name: {type: string, default: Bar}, unknown: {type: string, default: x}}}
+  metadata-only:
+    type: object
+    x-kubernetes-embedded-resource: true
+    properties:
+      apiVersion: *version
+      kind: *kind
+      metadata: {type: object, default: {name: Bar, unknown: x}}
+  whole:
+    type: object
+    x-kubernetes-embedded-resource: true
+    x-kubernetes-preserve-unknown-fields: true
+    default: {apiVersion: foos/v1, kind: Foo, metadata: {name: Bar, unknown: x}}
+  spanning:
+    type: object
+    properties: {e: {type: object, x-kubernetes-embedded-resource: true, properties: {a: {type: string}}}}
+    default: {e: {apiVersion: foos/v1, kind: Foo, metadata: {name: Bar, unknown: x}}}
+)";
+
+TEST(SchemaDefaults, OfEmbeddedResourcesLoseUnknownMetadata) {  // CRD-7
+  const Value resource = yaml("{apiVersion: foos/v1, kind: Foo, metadata: {name: Bar}}");
+  const Value filled =
+      with_defaults(*schema_of(kEmbeddedDefaults), yaml("{fields: {metadata: {}}, metadata-only: {}}"));
+  for (const char* field : {"fields", "metadata-only", "whole"}) EXPECT_EQ(filled[field], resource) << field;
+  EXPECT_EQ(filled["spanning"]["e"], resource);
 }
 
 TEST(SchemaDefaults, KeepCompleteContent) {
@@ -148,6 +196,38 @@ TEST(SchemaValidate, ReportsErrorsAsKubernetesDoes) {  // CRD-8, ERR-5
   for (const ValidationCase& each : cases) {
     EXPECT_EQ(texts_of(violations(kNested, each.value)), texts_of({each.cause})) << each.value;
   }
+}
+
+TEST(SchemaValidate, ADocumentMayRestrictTheMetadataOfAResource) {  // CRD-10
+  constexpr const char* kRestricted = R"(
+type: object
+properties:
+  apiVersion: {type: string, enum: [g/v1]}
+  kind: {type: string, pattern: ^K$}
+  metadata: {type: object, properties: {name: {type: string, maxLength: 3, not: {enum: [bad]}}, generateName: {type: string, minLength: 2}}}
+  e:
+    type: object
+    x-kubernetes-embedded-resource: true
+    properties:
+      kind: {type: string, enum: [E]}
+      metadata:
+        type: object
+        required: [labels]
+        properties: {labels: {type: object, maxProperties: 1, additionalProperties: {type: string, maxLength: 2}}}
+)";
+  EXPECT_TRUE(violations(kRestricted, R"({apiVersion: g/v1, kind: K, metadata: {name: abc, generateName: ab},
+      e: {apiVersion: v1, kind: E, metadata: {labels: {a: bc}}}})")
+                  .empty());
+  std::vector<std::string> fields;
+  for (const FieldCause& cause :
+       violations(kRestricted, R"({apiVersion: g/v2, kind: L, metadata: {name: bad, generateName: a},
+      e: {apiVersion: v1, kind: F, metadata: {labels: {a: bcd, b: c}}}})")) {
+    fields.push_back(cause.field);
+  }
+  EXPECT_EQ(fields, (std::vector<std::string>{"apiVersion", "e.kind", "e.metadata.labels", "e.metadata.labels.a",
+                                              "kind", "metadata.generateName", "metadata.name"}));
+  EXPECT_EQ(violations(kRestricted, "{metadata: {name: toolong}, e: {apiVersion: v1, kind: E, metadata: {}}}").size(),
+            2U);
 }
 
 TEST(SchemaValidate, AcceptsValidValues) {
@@ -286,6 +366,7 @@ TEST(StructuralSchema, RefusesSchemasThatAreNotStructural) {
       {"{type: object, x-kubernetes-validations: [{rule: 'a', message: \"a\\nb\"}]}",
        "s.x-kubernetes-validations[0].message"},
       {"{type: object, x-kubernetes-validations: [{rule: \"a\\nb\"}]}", "s.x-kubernetes-validations[0].message"},
+      {"{type: object, x-kubernetes-validations: [{rule: \"a\\rb\"}]}", "s.x-kubernetes-validations[0].message"},
       {"{type: object, x-kubernetes-validations: [{rule: a, messageExpression: ' '}]}",
        "s.x-kubernetes-validations[0].messageExpression"},
       {"{type: object, x-kubernetes-validations: [{rule: a, reason: Wrong}]}", "s.x-kubernetes-validations[0].reason"},
@@ -405,6 +486,7 @@ properties:
         type: array
         x-kubernetes-list-type: map
         x-kubernetes-list-map-keys: [name]
+        maxItems: 3
         items: {type: object, required: [name], properties: {name: {type: string}, short: {type: string, maxLength: 3}}}
       plain: {type: array, maxItems: 2, items: {type: string, maxLength: 3}}
       set: {type: array, x-kubernetes-list-type: set, items: {type: string, maxLength: 3}}
@@ -441,7 +523,7 @@ TEST(SchemaValidateChange, AChangedObjectMustHaveWhatIsRequiredOfItself) {
             Violations{"spec"});
 }
 
-TEST(SchemaValidateChange, ElementsCorrespondByKeyOrPosition) {
+TEST(SchemaValidateChange, ElementsOfMapListsCorrespondByKeyAndOthersNotAtAll) {
   EXPECT_EQ(changed_violations("spec: {must: a, named: [{name: x, short: toolong}]}",
                                "spec: {must: a, named: [{name: new}, {name: x, short: toolong}]}"),
             Violations{});
@@ -449,6 +531,8 @@ TEST(SchemaValidateChange, ElementsCorrespondByKeyOrPosition) {
                                "spec: {must: a, named: [{name: z, short: toolong}]}"),
             Violations{"spec.named[0].short"});
   EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [toolong, b]}"),
+            Violations{"spec.plain[0]"});
+  EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong, b]}", "spec: {must: c, plain: [toolong, b]}"),
             Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, plain: [toolong]}", "spec: {must: a, plain: [b, toolong]}"),
             Violations{"spec.plain[1]"});
@@ -459,9 +543,28 @@ TEST(SchemaValidateChange, ElementsCorrespondByKeyOrPosition) {
             Violations{"spec.set[0]"});
 }
 
+TEST(SchemaValidateChange, TheOrderOfAMapListDoesNotMatter) {
+  const char* old = "spec: {must: a, named: [{name: x, short: toolong}, {name: y}, {name: z}, {name: w}]}";
+  EXPECT_EQ(
+      changed_violations(old, "spec: {must: b, named: [{name: w}, {name: y}, {name: z}, {name: x, short: toolong}]}"),
+      Violations{});
+  EXPECT_EQ(changed_violations(old, "spec: {must: b, named: [{name: w}, {name: y}, {name: z}, {name: v}]}"),
+            Violations{"spec.named"});
+  EXPECT_EQ(
+      changed_violations(old, "spec: {must: b, named: [{name: w}, {name: y}, {name: z}, {name: x, short: too_long}]}"),
+      (Violations{"spec.named", "spec.named[3].short"}));
+}
+
 TEST(SchemaValidateChange, DuplicatesMayStayWhereTheyWere) {
   EXPECT_EQ(changed_violations("spec: {must: a, set: [a, a]}", "spec: {must: a, set: [a, a, b]}"), Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, set: [a]}", "spec: {must: a, set: [a, a]}"), Violations{"spec.set[1]"});
+}
+
+TEST(SchemaValidateChange, ApiVersionIsThatOfTheWrite) {  // CRD-10
+  const auto schema = schema_of("{type: object, properties: {apiVersion: {type: string, enum: [v1]}}}");
+  const auto causes = validate_change(*schema, yaml("{apiVersion: v2, a: 1}"), yaml("{apiVersion: v2, a: 2}"));
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].field, "apiVersion");
 }
 
 TEST(SchemaValidateChange, JunctorsAreAboutTheWholeValue) {

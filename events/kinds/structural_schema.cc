@@ -4,10 +4,12 @@
 #include <array>
 #include <string_view>
 
+#include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/cause_reasons.h"
 #include "events/kinds/pattern.h"
+#include "events/kinds/structural_rules.h"
 
 namespace shiplog {
 namespace {
@@ -15,8 +17,9 @@ namespace {
 using Type = Schema::Type;
 
 // A structural schema has two parts: the structure defines the fields; below allOf, anyOf, oneOf and not, values are
-// only validated, so these must not define pruning or defaults.
-enum class Part { kRoot, kStructure, kValues };
+// only validated, so these must not define pruning or defaults. The metadata of a resource, and of an embedded one, is
+// a structure that the document may only restrict.
+enum class Part { kRoot, kStructure, kItems, kMetadata, kValues };
 
 /// Without blanks around it.
 std::string_view trimmed(std::string_view text) {
@@ -53,21 +56,11 @@ class StructuralSchemaReader {
     read_structure(document, part, *schema);
     read_bounds(document, *schema);
     read_junctors(document, *schema);
-    if (part == Part::kValues) {
-      for (const char* key : {"default", "nullable", "additionalProperties", "x-kubernetes-preserve-unknown-fields",
-                              "x-kubernetes-embedded-resource"}) {
-        if (document.contains(key))
-          add(std::string{"."} + key, kForbidden, "Forbidden: must be undefined to be structural");
-      }
-      if (document["x-kubernetes-validations"].size() > 0) {
-        add(".x-kubernetes-validations", kForbidden, "Forbidden: must be empty to be structural");
-      }
-    } else {
-      read_rules(document, *schema);
-      read_lists(document, *schema);
-      read_fallback(document, *schema);
-    }
-    if (part == Part::kRoot || schema->embedded_resource) become_object(document, *schema);
+    if (part == Part::kValues) return schema;
+    read_rules(document, *schema);
+    read_lists(document, *schema);
+    if (part == Part::kRoot || schema->embedded_resource) become_object(document, part, *schema);
+    read_fallback(document, part, *schema);
     return schema;
   }
 
@@ -78,10 +71,11 @@ class StructuralSchemaReader {
   void refuse_unsupported(const Value& document) {
     for (const char* key : {"$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems"}) {
       if (document.contains(key))
-        add(std::string{"."} + key, kForbidden, "Forbidden: not allowed in a structural schema");
+        add(std::string{"."} + key, kForbidden, std::string{"Forbidden: "} + key + " is not supported");
     }
     if (document["uniqueItems"].as_bool()) {
-      add(".uniqueItems", kForbidden, "Forbidden: uniqueItems cannot be set to true");
+      add(".uniqueItems", kForbidden,
+          "Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     }
   }
 
@@ -110,8 +104,15 @@ class StructuralSchemaReader {
       add(".type", kNotSupported,
           "Unsupported value: \"" + std::string{type} +
               "\": supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\"");
-    } else if (part != Part::kValues && !schema.preserve_unknown) {
-      add(".type", kRequired, "Required value: must not be empty for specified fields and items");
+      if (type == "null") {
+        add(".type", kForbidden, "Forbidden: type cannot be set to null, use nullable as an alternative");
+      }
+    } else if (part != Part::kValues && !schema.preserve_unknown &&
+               !document["x-kubernetes-embedded-resource"].as_bool()) {
+      const char* where = part == Part::kRoot    ? "at the root"
+                          : part == Part::kItems ? "for specified array items"
+                                                 : "for specified object fields";
+      add(".type", kRequired, std::string{"Required value: must not be empty "} + where);
     }
     if (part == Part::kRoot && type != "object" && !type.empty()) {
       add(".type", kInvalid, "Invalid value: \"" + std::string{type} + "\": must be object at the root");
@@ -119,18 +120,19 @@ class StructuralSchemaReader {
   }
 
   void read_structure(const Value& document, Part part, Schema& schema) {
-    const Part below = part == Part::kValues ? Part::kValues : Part::kStructure;
+    const bool keeps = part == Part::kValues || part == Part::kMetadata;
+    const Part below = keeps ? part : Part::kStructure;
     schema.embedded_resource = document["x-kubernetes-embedded-resource"].as_bool();
+    const bool is_resource = !keeps && (part == Part::kRoot || schema.embedded_resource);
     for (const auto& member : document["properties"].members()) {
       const std::string name{member.key()};
-      schema.properties.emplace(name, read_at(member.value, ".properties[" + name + "]", below));
+      const bool is_meta = is_resource && (name == "apiVersion" || name == "kind" || name == "metadata");
+      schema.properties.emplace(name,
+                                read_at(member.value, ".properties[" + name + "]", is_meta ? Part::kMetadata : below));
     }
     const Value& additional = document["additionalProperties"];
     if (additional.is_object()) {
       schema.additional = read_at(additional, ".additionalProperties", below);
-      if (!schema.properties.empty()) {
-        add(".additionalProperties", kForbidden, "Forbidden: additionalProperties and properties exclude each other");
-      }
     } else if (additional.as_bool()) {
       schema.preserve_unknown = true;
     }
@@ -138,7 +140,7 @@ class StructuralSchemaReader {
     if (items.is_array()) {
       add(".items", kForbidden, "Forbidden: items must be a schema object and not an array");
     } else if (!items.is_null()) {
-      schema.items = read_at(items, ".items", below);
+      schema.items = read_at(items, ".items", keeps ? part : Part::kItems);
     } else if (schema.type == Type::kArray && part != Part::kValues) {
       add(".items", kRequired, "Required value: must be specified");
     }
@@ -173,7 +175,8 @@ class StructuralSchemaReader {
     std::string why;
     const auto bytes = pattern_bytes(pattern, &why);
     if (!bytes)
-      add(".pattern", kInvalid, "Invalid value: \"" + pattern + "\": must be a valid regular expression: " + why);
+      add(".pattern", kInvalid,
+          "Invalid value: \"" + pattern + "\": must be a valid regular expression, but isn't: " + why);
     // One that is too large may have taken as much time as the largest one that is not.
     const size_t needed = bytes.value_or(kMostPatternBytes);
     if (needed > budget_->pattern_bytes) {
@@ -218,7 +221,7 @@ class StructuralSchemaReader {
 
   void check_rule(const ValidationRule& rule) {
     const auto is_blank = [](const std::string& text) { return trimmed(text).empty(); };
-    const auto has_lines = [](std::string_view text) { return text.find('\n') != std::string_view::npos; };
+    const auto has_lines = [](std::string_view text) { return text.find_first_of("\r\n") != std::string_view::npos; };
     if (is_blank(rule.rule)) {
       add(".rule", kRequired, "Required value: rule is not specified");
     } else if (!rule.message.empty() && is_blank(rule.message)) {
@@ -245,59 +248,35 @@ class StructuralSchemaReader {
     }
   }
 
-  void read_lists(const Value& document, Schema& schema) {
+  static void read_lists(const Value& document, Schema& schema) {
     const std::string_view list_type = document["x-kubernetes-list-type"].as_string();
     for (const Value& key : document["x-kubernetes-list-map-keys"].items()) schema.list_keys.push_back(key.str());
-    if (list_type == "map") {
-      schema.list_type = Schema::ListType::kMap;
-      if (schema.list_keys.empty()) {
-        add(".x-kubernetes-list-map-keys", kRequired,
-            "Required value: must not be empty if x-kubernetes-list-type is map");
-      }
-      for (const std::string& key : schema.list_keys) check_list_key(schema, key);
-    } else if (list_type == "set") {
-      schema.list_type = Schema::ListType::kSet;
-    } else if (!list_type.empty() && list_type != "atomic") {
-      add(".x-kubernetes-list-type", kNotSupported,
-          "Unsupported value: \"" + std::string{list_type} + "\": supported values: \"atomic\", \"map\", \"set\"");
-    }
-    if (!list_type.empty() && schema.type != Type::kArray) {
-      add(".type", kInvalid, "Invalid value: must be array if x-kubernetes-list-type is specified");
-    }
+    if (list_type == "map" && !schema.list_keys.empty()) schema.list_type = Schema::ListType::kMap;
+    if (list_type == "set") schema.list_type = Schema::ListType::kSet;
     schema.atomic_map = document["x-kubernetes-map-type"].as_string() == "atomic";
   }
 
-  void check_list_key(const Schema& schema, const std::string& key) {
-    if (schema.items == nullptr) return;
-    const auto property = schema.items->properties.find(key);
-    if (property == schema.items->properties.end()) {
-      add(".x-kubernetes-list-map-keys", kInvalid,
-          "Invalid value: \"" + key + "\": entries must all be names of item properties");
-      return;
+  void read_fallback(const Value& document, Part part, Schema& schema) {
+    const Value& fallback = document["default"];
+    if (fallback.is_null()) return;
+    if (part == Part::kMetadata) {  // what it means is known where the metadata of the resource is
+      schema.fallback = fallback;
+    } else {
+      bool unknown = false;
+      schema.fallback = prune_default(schema, fallback, unknown);
+      if (unknown && budget_ != nullptr) add_wrong(".default", fallback, "must not have unknown fields");
     }
-    const auto& required = schema.items->required;
-    if (std::find(required.begin(), required.end(), key) == required.end() && !property->second->fallback) {
-      add(".items.properties[" + key + "].default", kRequired,
-          "Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required "
-          "property");
-    }
-  }
-
-  void read_fallback(const Value& document, Schema& schema) {
-    const Value* fallback = document.find("default");
-    if (fallback == nullptr) return;
-    schema.fallback = *fallback;
     if (budget_ == nullptr) return;
-    std::vector<std::string> unknown;
-    prune(schema, *fallback, &unknown);
-    for (const std::string& field : unknown) {
-      add(".default", kInvalid, "Invalid value: it has the field " + field + ", which the schema does not know");
-    }
     // As it is written, as upstream does, not with the defaults of its fields, which multiply.
-    for (const FieldCause& cause : validate(schema, *fallback)) {
+    for (const FieldCause& cause : validate(schema, fallback)) {
       add(".default" + (cause.field.empty() ? "" : "." + cause.field), kInvalid, cause.message);
     }
-    check_size(schema, *fallback);
+    check_size(schema, *schema.fallback);
+  }
+
+  void add_wrong(std::string field, const Value& value, const std::string& detail) {
+    constexpr size_t kLongest = 512;
+    add(std::move(field), kInvalid, "Invalid value: " + printable(to_json(value), kLongest) + ": " + detail);
   }
 
   void check_size(const Schema& schema, const Value& fallback) {
@@ -310,25 +289,86 @@ class StructuralSchemaReader {
             std::to_string(kMostDefaultBytes) + " bytes");
   }
 
-  // metadata is defined everywhere, regardless of the document; only the name may be restricted further.
-  static void become_object(const Value& document, Schema& schema) {
-    auto text = std::make_shared<Schema>();
-    text->type = Type::kString;
-    schema.properties.insert_or_assign("apiVersion", text);
-    schema.properties.insert_or_assign("kind", text);
-    auto metadata = object_meta_schema();
-    const auto own = schema.properties.find("metadata");
-    if (own != schema.properties.end() && document["properties"]["metadata"]["properties"].contains("name")) {
-      const Schema& bounds = *own->second->properties.at("name");
-      auto bounded = std::make_shared<Schema>(*metadata);
-      auto name = std::make_shared<Schema>(*metadata->properties.at("name"));
-      name->pattern = bounds.pattern;
-      name->min_length = bounds.min_length;
-      name->max_length = bounds.max_length;
-      bounded->properties.insert_or_assign("name", std::move(name));
-      metadata = std::move(bounded);
+  /// apiVersion, kind and metadata are defined regardless of the document, which may restrict them. Of an embedded
+  /// resource it may give them defaults too.
+  void become_object(const Value& document, Part part, Schema& schema) {
+    static const auto kText = [] {
+      auto text = std::make_shared<Schema>();
+      text->type = Type::kString;
+      return std::shared_ptr<const Schema>{std::move(text)};
+    }();
+    for (const char* name : {"apiVersion", "kind", "metadata"}) {
+      const auto& base = std::string_view{name} == "metadata" ? object_meta_schema() : kText;
+      const auto own = schema.properties.find(name);
+      if (own == schema.properties.end() || !restricts(document["properties"][name])) {
+        schema.properties.insert_or_assign(name, base);
+      } else {
+        own->second = restricted(*base, *own->second, part, std::string{".properties["} + name + "]");
+      }
     }
-    schema.properties.insert_or_assign("metadata", metadata);
+  }
+
+  /// Whether a part of the document does more than to name fields.
+  static bool restricts(const Value& document) {
+    static constexpr std::array<std::string_view, 3> kStructural = {"type", "title", "description"};
+    return std::ranges::any_of(document.members(), [](const Value::Member& member) {
+      if (member.key() == "properties") {
+        return std::ranges::any_of(member.value.members(),
+                                   [](const Value::Member& each) { return restricts(each.value); });
+      }
+      if (member.key() == "items" || member.key() == "additionalProperties") return restricts(member.value);
+      return std::ranges::find(kStructural, member.key()) == kStructural.end();
+    });
+  }
+
+  /// A part of the metadata that a kind's document restricts by `own`, at `place`. Fields that only `own` has are
+  /// unknown.
+  std::shared_ptr<const Schema> restricted(const Schema& base, const Schema& own, Part part, const std::string& place) {
+    auto both = std::make_shared<Schema>(base);
+    if (both->format.empty()) both->format = own.format;
+    both->required.insert(both->required.end(), own.required.begin(), own.required.end());
+    both->allowed = own.allowed;
+    both->minimum = own.minimum;
+    both->maximum = own.maximum;
+    both->multiple_of = own.multiple_of;
+    both->exclusive_minimum = own.exclusive_minimum;
+    both->exclusive_maximum = own.exclusive_maximum;
+    both->min_length = own.min_length;
+    both->max_length = own.max_length;
+    both->min_items = own.min_items;
+    both->max_items = own.max_items;
+    both->min_properties = own.min_properties;
+    both->max_properties = own.max_properties;
+    both->pattern = own.pattern;
+    both->all_of = own.all_of;
+    both->any_of = own.any_of;
+    both->one_of = own.one_of;
+    both->none_of = own.none_of;
+    both->rules = own.rules;
+    for (auto& [name, property] : both->properties) {
+      const auto below = own.properties.find(name);
+      if (below == own.properties.end()) continue;
+      property = restricted(*property, *below->second, part, place + ".properties[" + name + "]");
+    }
+    if (both->additional != nullptr && own.additional != nullptr) {
+      both->additional = restricted(*both->additional, *own.additional, part, place + ".additionalProperties");
+    }
+    if (both->items != nullptr && own.items != nullptr) {
+      both->items = restricted(*both->items, *own.items, part, place + ".items");
+    }
+    if (own.fallback && part != Part::kRoot) take_metadata_default(*both, *own.fallback, place);
+    return both;
+  }
+
+  /// Unknown fields of metadata are pruned and no error.
+  void take_metadata_default(Schema& schema, const Value& fallback, const std::string& place) {
+    bool unknown = false;
+    schema.fallback = prune_default(schema, fallback, unknown);
+    if (budget_ == nullptr) return;
+    const auto wrong = validate(schema, *schema.fallback);
+    if (wrong.empty()) return;
+    const std::string field = wrong.front().field.empty() ? "" : wrong.front().field + ": ";
+    add_wrong(place + ".default", fallback, "must result in valid metadata: " + field + wrong.front().message);
   }
 
   DefinitionBudget* budget_;
@@ -339,7 +379,9 @@ class StructuralSchemaReader {
 
 std::shared_ptr<const Schema> read_structural_schema(const Value& document, const std::string& path,
                                                      DefinitionBudget* budget, std::vector<FieldCause>& causes) {
-  return StructuralSchemaReader{budget, causes}.read_at(document, path, Part::kRoot);
+  auto schema = StructuralSchemaReader{budget, causes}.read_at(document, path, Part::kRoot);
+  if (budget != nullptr) check_structural_rules(document, path, causes);
+  return schema;
 }
 
 }  // namespace shiplog

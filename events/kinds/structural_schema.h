@@ -21,8 +21,8 @@ struct DefinitionBudget {
 };
 
 /// Reads spec.versions[].schema.openAPIV3Schema of a CustomResourceDefinition: a structural schema. `path` is its
-/// location; errors are appended to `causes`, and then the result must not be used. `budget`: nullptr, defaults and
-/// patterns are not checked (stored_definition.h).
+/// location; errors are appended to `causes`, and then the result must not be used. `budget`: nullptr, defaults,
+/// patterns and what a schema can be read without (structural_rules.h) are not checked (stored_definition.h).
 /// Source: CRD-1, CRD-6; the Kubernetes documentation of structural schemas.
 std::shared_ptr<const Schema> read_structural_schema(const Value& document, const std::string& path,
                                                      DefinitionBudget* budget, std::vector<FieldCause>& causes);
