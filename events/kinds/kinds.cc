@@ -118,7 +118,7 @@ const Kind* Kinds::find_type(std::string_view type) const {
 
 Result<Kinds> Kinds::with(const Value& crd) const {
   SHIPLOG_TRY(std::vector<Kind> described, kinds_of_stored(crd));
-  const std::string type = described.front().type();
+  const std::string type = crd["metadata"]["name"].str();  // also if no version is served
   const Kind* present = find_type(type);
   if (present != nullptr && present->builtin) {
     const std::string message = "Invalid value: \"" + type + "\": it is a built-in resource and cannot be defined anew";

@@ -171,6 +171,110 @@ TEST(KindsOf, StoresObjectsUnderAServedVersion) {
   EXPECT_TRUE(kinds.value()[0].storage);
 }
 
+TEST(KindsOf, ADefinitionMayServeNothing) {  // CRD-10
+  const Value retired = shirts_with([](Value& crd) {
+    for (Value& version : crd.edit("spec").edit("versions").edit_items()) version.set("served", false);
+  });
+  const auto kinds = kinds_of(retired);
+  ASSERT_TRUE(kinds.has_value()) << kinds.error().message;
+  EXPECT_TRUE(kinds.value().empty());
+  const auto without = Kinds::compiled().with(yaml(kShirts)).value().with(retired);
+  ASSERT_TRUE(without.has_value()) << without.error().message;
+  EXPECT_EQ(without.value().find_type("shirts.stable.example.com"), nullptr);
+  EXPECT_EQ(without.value().all().size(), Kinds::compiled().all().size());
+}
+
+/// Of a part of a definition, in the words of kube-apiserver: "field: message".
+struct WrongDefinition {
+  const char* part;   ///< a member of the spec, or of its second version (columns: of the first of these)
+  const char* value;  ///< YAML
+  const char* cause;  ///< begins so; empty: it is admitted
+};
+
+TEST(KindsOf, RefusesNewNamesVersionsAndColumns) {  // CRD-1
+  const std::vector<WrongDefinition> cases = {
+      {"names/shortNames", "[Bad, ok]",
+       "spec.names.shortNames[0]: Invalid value: \"Bad\": a DNS-1035 label must consist"},
+      {"names/categories", "[ok, 1]", "spec.names.categories[1]: Invalid value: \"\": a DNS-1035 label must consist"},
+      {"names/categories", "[ok, 1a]",
+       "spec.names.categories[1]: Invalid value: \"1a\": a DNS-1035 label must consist"},
+      {"names/singular", "Bad_", "spec.names.singular: Invalid value: \"Bad_\": a DNS-1035 label must consist"},
+      {"names/plural", "1shirts", "spec.names.plural: Invalid value: \"1shirts\": a DNS-1035 label must consist"},
+      {"names/kind", "bad_k",
+       "spec.names.kind: Invalid value: \"bad_k\": may have mixed case, but should otherwise match: a DNS-1035 label"},
+      {"names/listKind", "bad_k",
+       "spec.names.listKind: Invalid value: \"bad_k\": may have mixed case, but should otherwise match: a DNS-1035 "
+       "label"},
+      {"names/listKind", "Shirt",
+       "spec.names.listKind: Invalid value: \"Shirt\": kind and listKind may not be the same"},
+      {"group", "nodot", "spec.group: Invalid value: \"nodot\": should be a domain with at least one dot"},
+      {"group", "Bad.x", "spec.group: Invalid value: \"Bad.x\": a lowercase RFC 1123 subdomain must consist of"},
+      {"conversion", "{}", "spec.conversion.strategy: Required value"},
+      {"preserveUnknownFields", "true",
+       "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields"},
+      {"versions/name", "1v", "spec.versions[1].name: Invalid value: \"1v\": a DNS-1035 label must consist"},
+      {"versions/deprecationWarning", "x",
+       "spec.versions[1].deprecationWarning: Invalid value: \"x\": can only be set for deprecated versions"},
+      {"deprecated/deprecationWarning", "x", ""},
+      {"deprecated/deprecationWarning", "''",
+       "spec.versions[1].deprecationWarning: Invalid value: \"\": must not be an empty string"},
+      {"deprecated/deprecationWarning", "\"a\\nb\"",
+       "spec.versions[1].deprecationWarning: Invalid value: \"a\\nb\": must only contain printable UTF-8 characters; "
+       "non-printable character found at index 1"},
+      {"deprecated/deprecationWarning", "\"\u00fcber\\u00a0b\"",
+       "spec.versions[1].deprecationWarning: Invalid value: \"\u00fcber\u00a0b\": must only contain printable UTF-8 "
+       "characters; non-printable character found at index 5"},
+      {"columns/format", "x",
+       "spec.versions[1].additionalPrinterColumns[0].format: Invalid value: \"x\": must be one of "
+       "byte,date,date-time,double,float,int32,int64,password"},
+      {"columns/type", "x",
+       "spec.versions[1].additionalPrinterColumns[0].type: Invalid value: \"x\": must be one of "
+       "boolean,date,integer,number,string"},
+      {"columns/jsonPath", "spec.a",
+       "spec.versions[1].additionalPrinterColumns[0].JSONPath: Invalid value: \"spec.a\": must be a simple json path "
+       "starting with ."},
+      {"subresources/scale", "{specReplicasPath: spec.a, statusReplicasPath: .spec.a}",
+       "spec.versions[1].subresources.scale.specReplicasPath: Invalid value: \"spec.a\": must be a simple json path "
+       "starting with ."},
+      {"schema/openAPIV3Schema", "{type: object, maxProperties: 3}",
+       "spec.versions[1].schema.openAPIV3Schema: Invalid value: {\"maxProperties\":3}: only [Description Type"},
+  };
+  for (const WrongDefinition& each : cases) {
+    const std::string part = each.part;
+    const std::string owner = part.substr(0, part.find('/'));
+    const std::string member = part.substr(part.find('/') + 1);
+    const auto kinds = kinds_of(shirts_with([&](Value& crd) {
+      Value& spec = crd.edit("spec");
+      Value& version = spec.edit("versions").edit_items()[1];
+      if (owner == "deprecated") version.set("deprecated", true);
+      Value* place = owner == member ? &spec : owner == "names" ? &spec.edit("names") : &version;
+      if (owner == "columns") place = &version.edit("additionalPrinterColumns").edit_items()[0];
+      if (owner == "subresources" || owner == "schema") place = &version.edit(owner);
+      place->set(member, yaml(each.value));
+    }));
+    const std::string_view wanted = each.cause;
+    const bool found = kinds ? wanted.empty() : std::ranges::any_of(kinds.error().causes, [&](const FieldCause& cause) {
+      return !wanted.empty() && (cause.field + ": " + cause.message).starts_with(wanted);
+    });
+    EXPECT_TRUE(found) << part << " " << each.value << ": " << (kinds ? "admitted" : kinds.error().message);
+  }
+}
+
+TEST(KindsOf, WhatWasAdmittedIsServed) {
+  const Value older = shirts_with([](Value& crd) {
+    crd.edit("spec").edit("names").set("shortNames", yaml("[Bad_]"));
+    crd.edit("spec").edit("versions").edit_items()[1].set("deprecationWarning", "x");
+    crd.edit("spec")
+        .edit("versions")
+        .edit_items()[1]
+        .edit("additionalPrinterColumns")
+        .edit_items()[0]
+        .set("format", "x");
+  });
+  EXPECT_FALSE(kinds_of(older).has_value());
+  EXPECT_TRUE(Kinds::compiled().with(older).has_value());
+}
+
 TEST(KindsOf, RefusesInvalidFieldsWithTheirPaths) {  // CRD-1
   struct Case {
     std::function<void(Value&)> change;
@@ -218,7 +322,7 @@ TEST(KindsOf, RefusesInvalidFieldsWithTheirPaths) {  // CRD-1
       {[](Value& crd) {
          crd.edit("spec").edit("versions").edit_items()[1].edit("subresources").edit("scale").erase("specReplicasPath");
        },
-       "spec.versions[1].subresources.scale.specReplicasPath", "FieldValueInvalid"},
+       "spec.versions[1].subresources.scale.specReplicasPath", "FieldValueRequired"},
       {[](Value& crd) {
          crd.edit("spec")
              .edit("versions")
@@ -227,7 +331,7 @@ TEST(KindsOf, RefusesInvalidFieldsWithTheirPaths) {  // CRD-1
              .edit_items()[0]
              .set("type", "odd");
        },
-       "spec.versions[1].additionalPrinterColumns[0].type", "FieldValueNotSupported"},
+       "spec.versions[1].additionalPrinterColumns[0].type", "FieldValueInvalid"},
   };
   for (const Case& each : cases) {
     const auto kinds = kinds_of(shirts_with(each.change));
