@@ -236,6 +236,34 @@ TEST(CustomRules, ADefinitionIsRefusedWithThePlace) {
                            "x-kubernetes-validations: [{rule: self == oldSelf}]}}}}"),
             Texts{"s.properties[l].items.x-kubernetes-validations[0].rule: Invalid value: \"self == oldSelf\": oldSelf "
                   "cannot be used on the uncorrelatable portion of the schema within s.properties[l]"});
+  EXPECT_EQ(
+      compile_errors("{type: object, properties: {m: {type: object, x-kubernetes-map-type: atomic, properties: {l: "
+                     "{type: array, items: {type: integer, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}}}"),
+      Texts{"s.properties[m].properties[l].items.x-kubernetes-validations[0].rule: Invalid value: \"self == "
+            "oldSelf\": oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[m]"});
+}
+
+TEST(CustomRules, RefuseDefaults) {
+  const std::string schema = R"yaml(
+type: object
+properties:
+  low: {type: integer, default: 1, x-kubernetes-validations: [{rule: self > 5}]}
+  right: {type: integer, default: 6, x-kubernetes-validations: [{rule: self > 5}]}
+  moves: {type: integer, default: 1, x-kubernetes-validations: [{rule: self > oldSelf}]}
+  list:
+    type: array
+    default: [b]
+    items:
+      type: string
+      x-kubernetes-validations: [{rule: self != 'b'}]
+  each:
+    type: array
+    items: {type: object, properties: {a: {type: string, default: b, x-kubernetes-validations: [{rule: self == 'a', reason: FieldValueForbidden}]}}}
+)yaml";
+  EXPECT_EQ(texts_of(validate_defaults(*compile_rules(schema_of(schema)), "s")),
+            (Texts{"s.properties[each].items.properties[a].default: Forbidden: failed rule: self == 'a'",
+                   "s.properties[list].default[0]: Invalid value: \"b\": failed rule: self != 'b'",
+                   "s.properties[low].default: Invalid value: 1: failed rule: self > 5"}));
 }
 
 TEST(CustomRules, TypesFollowTheSchema) {

@@ -20,8 +20,8 @@ class RuleCompiler {
  public:
   explicit RuleCompiler(std::vector<FieldCause>* causes) : causes_{causes} {}
 
-  /// nullptr: there are no rules. `uncorrelatable`: where the nearest list is whose items cannot be told apart; "":
-  /// none.
+  /// nullptr: there are no rules. `uncorrelatable`: where the outermost list is whose items cannot be told apart,
+  /// or an atomic map; "": none.
   std::unique_ptr<RuleNode> compile(const Schema& schema, bool is_resource, const std::string& path,
                                     const std::string& uncorrelatable) {
     if (!has_rules(schema)) return nullptr;
@@ -47,7 +47,9 @@ class RuleCompiler {
                      RuleNode& node) {
     for (const auto& [name, property] : schema.properties) {
       if (is_resource && name == "metadata") continue;
-      auto below = compile(*property, property->embedded_resource, path + ".properties[" + name + "]", uncorrelatable);
+      const bool correlatable = !uncorrelatable.empty() || !schema.atomic_map;
+      auto below = compile(*property, property->embedded_resource, path + ".properties[" + name + "]",
+                           correlatable ? uncorrelatable : path);
       if (below != nullptr) node.properties.emplace(name, std::move(below));
     }
     if (schema.additional != nullptr) {
@@ -55,7 +57,7 @@ class RuleCompiler {
                                 path + ".additionalProperties", uncorrelatable);
     }
     if (schema.items != nullptr) {
-      const bool correlatable = schema.list_type == Schema::ListType::kMap;
+      const bool correlatable = !uncorrelatable.empty() || schema.list_type == Schema::ListType::kMap;
       node.items = compile(*schema.items, schema.items->embedded_resource, path + ".items",
                            correlatable ? uncorrelatable : path);
     }

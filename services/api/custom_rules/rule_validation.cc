@@ -118,6 +118,7 @@ class RuleWalk {
   }
 
   RuleFindings take() { return std::move(findings_); }
+  int64_t budget() const { return budget_; }
 
  private:
   void visit_items(const RuleNode& node, const RulePlace& place, CorrelatedValue& here, const Value* old) {
@@ -297,7 +298,33 @@ class RuleWalk {
   RuleFindings findings_;
 };
 
+/// Of the parts of a schema that have rules. Those of a default's parts are evaluated with it.
+void walk_defaults(const RuleNode& node, const std::string& path, int64_t& budget, std::vector<FieldCause>& causes) {
+  if (node.schema->fallback) {
+    RuleWalk walk{budget};
+    CorrelatedValue value{&*node.schema->fallback, nullptr, nullptr};
+    walk.visit(node, {}, value, nullptr);
+    budget = walk.budget();
+    for (FieldCause& cause : walk.take().causes) {
+      const bool whole = cause.field == path_text("");
+      cause.field = path + ".default" + (whole || cause.field.starts_with("[") ? "" : ".") + (whole ? "" : cause.field);
+      causes.push_back(std::move(cause));
+    }
+  }
+  for (const auto& [name, property] : node.properties) {
+    walk_defaults(*property, path + ".properties[" + name + "]", budget, causes);
+  }
+  if (node.items != nullptr) walk_defaults(*node.items, path + ".items", budget, causes);
+}
+
 }  // namespace
+
+std::vector<FieldCause> validate_defaults(const RuleSet& rules, const std::string& path) {
+  std::vector<FieldCause> causes;
+  int64_t budget = kObjectBudget;
+  walk_defaults(*rules.root, path, budget, causes);
+  return causes;
+}
 
 RuleFindings validate_rules(const RuleSet& rules, const Value& object, const Value* old, int64_t budget) {
   RuleWalk walk{budget};

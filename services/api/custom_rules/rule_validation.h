@@ -26,4 +26,7 @@ struct RuleFindings {
 RuleFindings validate_rules(const RuleSet& rules, const Value& object, const Value* old,
                             int64_t budget = kObjectBudget);
 
+/// The defaults of the schema, at `path`, that its rules refuse.
+std::vector<FieldCause> validate_defaults(const RuleSet& rules, const std::string& path);
+
 }  // namespace shiplog::api
