@@ -18,8 +18,11 @@
 #include "events/state/object.h"
 #include "events/state/policy.h"
 #include "events/state/protection.h"
+#include "events/state/system_priority_classes.h"
 #include "services/api/admission/addresses.h"
 #include "services/api/admission/deletion.h"
+#include "services/api/admission/embedded_resources.h"
+#include "services/api/admission/event_rules.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 #include "services/api/custom_rules/rule_validation.h"
@@ -74,6 +77,11 @@ Result<void> settle_identity(const Admission& admission, Value& object) {
                        ") does not match the expected API version (" + kind.api_version() + ")");
   }
   const std::string given_kind = object["kind"].str();
+  if (!given_kind.empty() && given_kind != kind.kind && !kind.builtin && !aggregated(kind)) {
+    return invalid({kind.group, printable(given_kind, 253), kind.plural, metadata["name"].str()},
+                   {{"kind", "FieldValueInvalid",
+                     "Invalid value: " + quoted(printable(given_kind, 253)) + ": must be " + kind.kind}});
+  }
   if (!given_kind.empty() && given_kind != kind.kind) {
     return bad_request(printable(given_kind, 253) + " in version " + quoted(kind.version) + " cannot be handled as a " +
                        kind.kind + ": the kind in the data does not match the expected kind");
@@ -273,9 +281,12 @@ Result<Value> with_schema_defaults(const Kind& kind, const Value* old, Value obj
   return with_defaults(metadata_schema(), std::move(object));  // a null is a field that was left out
 }
 
-/// The subresource of a write that is no status write.
+/// The subresource of a write that is no status write, where the rules of the kind say what it changes.
 std::string_view beside_status(const Admission& admission) {
-  return admission.subresource == "finalize" ? "finalize" : "";
+  for (const std::string_view each : {"finalize", "ephemeralcontainers"}) {
+    if (admission.subresource == each) return each;
+  }
+  return "";
 }
 
 /// Upstream takes a policy whose label selectors cannot be read, and lets them match nothing (D-9, S-16).
@@ -317,6 +328,14 @@ void check_custom_rules(Admission& admission, const Value* old, const Value& obj
   std::ranges::move(found.warnings, std::back_inserter(admission.warnings));
 }
 
+/// What is wrong with embedded resources, but was not before an update: older builds admitted any.
+void check_embedded(const Kind& kind, const Value* old, const Value& object, Causes& causes) {
+  if (kind.builtin || kind.schema == nullptr) return;
+  check_new(
+      object, old == nullptr ? Value{} : *old,
+      [&](const Value& value, Causes& found) { check_embedded_resources(*kind.schema, value, found); }, causes);
+}
+
 /// Defaults, the kind's own rules and every check, on an object whose identity is settled.
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
@@ -330,6 +349,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
     warn_of_finalizers(old == nullptr ? Value{} : (*old)["metadata"], object["metadata"], admission.warnings);
   }
   if (old != nullptr) check_new_finalizers(*old, object["metadata"], causes);
+  check_embedded(kind, old, object, causes);
 
   const Rules* rules = rules_of(kind);
   const Write write{*admission.kinds,
@@ -344,6 +364,7 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   if (rules != nullptr) {
     if (rules->fill != nullptr) rules->fill(object, write);
     if (rules->check != nullptr) rules->check(object, write, own);
+    if (kind.builtin) causes.drop_covered(own);
     if (rules->webhook.empty()) causes.add(own);
   }
   if (admission.denied_networks != nullptr) {
@@ -354,7 +375,10 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
   }
   check_custom_rules(admission, old, object, causes);
   if (kind.group == "policy.karmada.io") warn_of_selectors(object["spec"], "spec", admission.warnings);
-  if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
+  if (!causes.empty()) {
+    if (kind.builtin && kind.schema != nullptr) causes.show_zeros(*kind.schema);
+    return invalid(subject_of(kind, object), causes.take());
+  }
   if (!own.empty()) {
     // A webhook's denial is the joined text of the errors, without the object's name in front.
     const std::vector<FieldCause> denied = own.take();
@@ -368,17 +392,19 @@ Result<Value> finish(Admission& admission, const Value* old, Value object) {
     return Error{ErrorCode::kTooLarge, "Request entity too large: the object has " + std::to_string(bytes) +
                                            " bytes, limit is " + std::to_string(kMostBytes)};
   }
+  if (rules != nullptr && rules->warn != nullptr) rules->warn(object, write, admission.warnings);
   return object;
 }
 
 /// CRU-2: a kind whose replacement must name the version it replaces.
+/// Source: AllowUnconditionalUpdate of kube-apiserver's strategies.
 bool needs_version(const Kind& kind) {
-  const std::string type = kind.type();
-  if (kind.builtin) {
-    return type == type::kCustomResourceDefinition || type == "leases.coordination.k8s.io" ||
-           kind.group == "admissionregistration.k8s.io";
-  }
-  return !aggregated(kind);
+  static constexpr std::string_view kTypes[] = {
+      type::kCustomResourceDefinition, "apiservices.apiregistration.k8s.io",  "csidrivers.storage.k8s.io",
+      "csinodes.storage.k8s.io",       "csistoragecapacities.storage.k8s.io", "leases.coordination.k8s.io",
+      "poddisruptionbudgets.policy",   "runtimeclasses.node.k8s.io",          "volumeattachments.storage.k8s.io"};
+  if (!kind.builtin) return !aggregated(kind);
+  return kind.group == "admissionregistration.k8s.io" || std::ranges::find(kTypes, kind.type()) != std::end(kTypes);
 }
 
 /// META-9 and CRU-2 for both kinds of update.
@@ -424,7 +450,8 @@ Result<Value> begin_create(Admission& admission, Value object) {
   }
   if (kind.has_generation) metadata.set("generation", 1);
   SHIPLOG_TRY(drop_unknown(admission, object));
-  if (kind.has_status) object.erase("status");
+  const Rules* rules = rules_of(kind);
+  if (kind.has_status && (rules == nullptr || !rules->takes_status)) object.erase("status");  // CRU-1
   return object;
 }
 
@@ -445,13 +472,18 @@ Result<Value> begin_status_update(Admission& admission, const Value& old, Value 
   SHIPLOG_TRY(settle_identity(admission, object));
   SHIPLOG_TRY(check_versions(admission, old, object));
   SHIPLOG_TRY(drop_unknown(admission, object));
+  // Of a custom resource only the status gets the defaults of this version: other fields stay as they are (CRD-7).
+  if (!kind.builtin) {
+    SHIPLOG_TRY(object, with_kind_defaults(kind, &old, std::move(object)));
+  }
   Value merged = old;
   keep_field(merged, object, "status");
   for (const std::string_view field : status_metadata(kind)) {
     keep_field(merged.edit("metadata"), object["metadata"], field);
   }
   merged.edit("metadata").erase("managedFields");
-  if (kind.builtin && kind.schema != nullptr) merged = canonical(*kind.schema, std::move(merged));
+  if (!kind.builtin) return merged;
+  if (kind.schema != nullptr) merged = canonical(*kind.schema, std::move(merged));
   return with_kind_defaults(kind, &old, std::move(merged));
 }
 
@@ -472,17 +504,17 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
 
 }  // namespace
 
-Result<Value> admit_view(Admission& admission, Value object, bool creating) {
+std::string cannot_be_handled(const Kind& kind) {
+  return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
+}
+
+Result<Value> admit_view(Admission& admission, Value object, const Value* old) {
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(settle_identity(admission, object));
   SHIPLOG_TRY(drop_unknown(admission, object));
   if (kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
   SHIPLOG_TRY(auto causes, check_schema(kind, nullptr, object));
-  if (creating && kind.kind == "Event") {  // EVENT-2
-    for (const char* field : {"eventTime", "reportingController", "reportingInstance", "action", "reason"}) {
-      if (object[field].is_empty()) causes.required(field);
-    }
-  }
+  if (kind.kind == "Event") check_strict_event(object, old, causes);
   if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
   return object;
 }
@@ -504,10 +536,6 @@ Result<Value> draft_status_update(Admission& admission, const Value& old, Value 
 Result<Value> admit_create(Admission& admission, Value object) {
   SHIPLOG_TRY(object, begin_create(admission, std::move(object)));
   return finish(admission, nullptr, std::move(object));
-std::string cannot_be_handled(const Kind& kind) {
-  return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
-}
-
 }
 
 Result<Value> admit_update(Admission& admission, const Value& old, Value object) {
@@ -541,12 +569,16 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   if (kind.builtin) check_metadata(kind, merged["metadata"], false, causes);
   check_new_finalizers(old, merged["metadata"], causes);
   check_custom_rules(admission, &old, merged, causes);
-  if (!causes.empty()) return invalid(subject_of(kind, old), causes.take());
-  return merged;
+  if (causes.empty()) return merged;
+  if (kind.builtin && kind.schema != nullptr) causes.show_zeros(*kind.schema);
+  return invalid(subject_of(kind, old), causes.take());
 }
 
 Result<void> admit_unprotected_delete(const Kind& kind, const Value& old) {
   const StatusDetails subject = subject_of(kind, old);
+  if (kind.type() == "priorityclasses.scheduling.k8s.io" && system_priority_class(subject.name) != nullptr) {
+    return forbidden(subject, "this is a system priority class and cannot be deleted");
+  }
   if (kind.type() == type::kNamespace &&
       (subject.name == "default" || subject.name == "kube-system" || subject.name == "kube-public")) {  // NSP-2
     return forbidden(subject, "this namespace may not be deleted");

@@ -57,9 +57,9 @@ Result<Value> admit_update(Admission& admission, const Value& old, Value object)
 Result<Value> admit_status_update(Admission& admission, const Value& old, Value object);
 
 /// The body of a write to a view of another kind (see Kind::is_view), checked as far as possible: identity,
-/// unknown fields, types, and what it alone requires of a new object. It is then made into the kind that is stored.
-/// Errors: kBadRequest, kInvalid.
-Result<Value> admit_view(Admission& admission, Value object, bool creating);
+/// unknown fields, types, and what it alone requires. `old`: what the object replaces, as the view shows it; nullptr: a
+/// create. It is then made into the kind that is stored. Errors: kBadRequest, kInvalid.
+Result<Value> admit_view(Admission& admission, Value object, const Value* old);
 
 /// The object as mutating webhooks get to see it, before it is admitted: decoded, with identity and defaults, but not
 /// yet checked, as a webhook may add what is missing. Their result goes through the admit_ function

@@ -218,7 +218,7 @@ TEST(Admission, NullInTheMapsOfMetadataIsAnEmptyText) {
   view.kind = view.kinds->find("autoscaling", "v1", "horizontalpodautoscalers");
   const auto admitted = admit_view(view, json(R"({"metadata":{"name":"h","annotations":{"note":null}},
       "spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"web"}}})"),
-                                   true);
+                                   nullptr);
   ASSERT_TRUE(admitted.has_value()) << message_of(admitted);
   EXPECT_EQ(to_json(admitted.value()["metadata"]["annotations"]), R"({"note":""})");
 }
@@ -314,6 +314,11 @@ TEST(Admission, StatusUpdateTakesNothingButTheStatus) {  // SUB-1
   EXPECT_EQ(admit_status_update(admission, old, object).error().code, ErrorCode::kInvalid);
   Admission none = admission_for("configmaps", "c");
   EXPECT_EQ(admit_status_update(none, stored("configmaps", kConfigMap), kConfigMap).error().code, ErrorCode::kNotFound);
+}
+
+TEST(Admission, ALimitRangeNeedsNoLimits) {
+  Admission admission = admission_for("limitranges", "l");
+  EXPECT_TRUE(admit_create(admission, json(R"({"metadata":{"name":"l"},"spec":{}})")).has_value());
 }
 
 TEST(Admission, ProtectedObjectsStay) {  // D-41, NSP-2, T-16

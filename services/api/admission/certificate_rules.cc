@@ -107,29 +107,29 @@ void check_request(const Value& object, const Write& write, Causes& causes) {
   if (write.old != nullptr) return;
   constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE REQUEST-----";
   constexpr int64_t kLeastSeconds = 600;
-  static constexpr std::string_view kUsages[] = {"any",
-                                                 "cert sign",
-                                                 "client auth",
-                                                 "code signing",
-                                                 "content commitment",
-                                                 "crl sign",
-                                                 "data encipherment",
-                                                 "decipher only",
-                                                 "digital signature",
-                                                 "email protection",
-                                                 "encipher only",
-                                                 "ipsec end system",
-                                                 "ipsec tunnel",
-                                                 "ipsec user",
-                                                 "key agreement",
-                                                 "key encipherment",
-                                                 "microsoft sgc",
-                                                 "netscape sgc",
-                                                 "ocsp signing",
-                                                 "s/mime",
-                                                 "server auth",
-                                                 "signing",
-                                                 "timestamping"};
+  static const std::initializer_list<std::string_view> kUsages = {"any",
+                                                                  "cert sign",
+                                                                  "client auth",
+                                                                  "code signing",
+                                                                  "content commitment",
+                                                                  "crl sign",
+                                                                  "data encipherment",
+                                                                  "decipher only",
+                                                                  "digital signature",
+                                                                  "email protection",
+                                                                  "encipher only",
+                                                                  "ipsec end system",
+                                                                  "ipsec tunnel",
+                                                                  "ipsec user",
+                                                                  "key agreement",
+                                                                  "key encipherment",
+                                                                  "microsoft sgc",
+                                                                  "netscape sgc",
+                                                                  "ocsp signing",
+                                                                  "s/mime",
+                                                                  "server auth",
+                                                                  "signing",
+                                                                  "timestamping"};
   const Value& spec = object["spec"];
   if (spec["request"].is_empty()) {
     causes.required("spec.request");
@@ -149,9 +149,8 @@ void check_request(const Value& object, const Write& write, Causes& causes) {
   if (usages.size() == 0) causes.required("spec.usages");
   std::set<std::string> known;
   for (size_t i = 0; i < usages.size(); ++i) {
-    if (std::find(std::begin(kUsages), std::end(kUsages), usages[i].as_string()) == std::end(kUsages)) {
-      causes.invalid(at("spec.usages", i), usages[i],
-                     "is no key usage, such as \"client auth\" or \"digital signature\"");
+    if (std::find(kUsages.begin(), kUsages.end(), usages[i].as_string()) == kUsages.end()) {
+      causes.not_supported(at("spec.usages", i), usages[i], kUsages);
     }
     if (!known.insert(usages[i].str()).second) causes.duplicate(at("spec.usages", i), usages[i]);
   }

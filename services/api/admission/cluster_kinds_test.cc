@@ -98,7 +98,8 @@ TEST(HorizontalPodAutoscalers, GetAMetricAndBounds) {
             "spec.metrics[1].pods.target.type,spec.metrics[1].pods.metric.name,"
             "spec.metrics[2].containerResource.target.averageUtilization,spec.metrics[2].containerResource.container,"
             "spec.metrics[3].object.target.value,spec.metrics[3].object.describedObject.name,"
-            "spec.metrics[4].resource.target.type,spec.metrics[4].resource.target.averageValue");
+            "spec.metrics[4].resource.target.type,spec.metrics[4].resource.target.averageValue,"
+            "spec.metrics[1].pods.target.averageValue");
   const auto external = create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
       "kind":"Deployment","name":"web"},"metrics":[{"type":"External","external":{"metric":{"name":"q"},"target":{
       "type":"AverageValue","averageValue":"30"}}}]}})"));
@@ -194,6 +195,54 @@ TEST(CsiDriversAndAttachments, AreChecked) {
   EXPECT_EQ(fields_of(update(attachment, attached, moved)), "spec");
 }
 
+TEST(CsiNodes, KeepTheirDriversAsTheyAre) {
+  const char* type = "csinodes.storage.k8s.io";
+  const Value made = stored(type, json(R"({"metadata":{"name":"n"},"spec":{"drivers":[{"name":"a.io","nodeID":"i",
+      "topologyKeys":["a.io/zone"]}]}})"));
+  Value changed = made;
+  changed.edit("spec").edit("drivers").edit_items()[0].set("nodeID", "j");
+  EXPECT_EQ(fields_of(update(type, made, changed)), "spec.drivers");
+  changed = made;
+  changed.edit("spec").set("drivers", Value::array());
+  EXPECT_TRUE(update(type, made, changed).has_value()) << "a driver may be taken away";
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"n"},"spec":{"drivers":[{"name":"A","nodeID":""},
+      {"name":"b.io","nodeID":"i","allocatable":{"count":-1}},{"name":"b.io","nodeID":"i","topologyKeys":["x","x","/"]}
+      ]}})"))),
+            "spec.drivers[0].name,spec.drivers[0].nodeID,spec.drivers[1].allocatable.count,spec.drivers[2],"
+            "spec.drivers[2],spec.drivers[2].name");
+}
+
+TEST(CsiStorageCapacities, KeepWhatTheyAreAbout) {
+  const char* type = "csistoragecapacities.storage.k8s.io";
+  const Value made = stored(type, json(R"({"metadata":{"name":"c"},"storageClassName":"s","capacity":"1Gi",
+      "nodeTopology":{"matchLabels":{"a":"b"}}})"));
+  Value changed = made;
+  changed.set("capacity", "2Gi");
+  EXPECT_TRUE(update(type, made, changed).has_value());
+  changed.set("storageClassName", "t");
+  changed.erase("nodeTopology");
+  EXPECT_EQ(fields_of(update(type, made, changed)), "nodeTopology,storageClassName");
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"c"},"storageClassName":"S_s","capacity":"-1",
+      "nodeTopology":{"matchExpressions":[{"key":"a","operator":"In"}]}})"))),
+            "nodeTopology.matchExpressions[0].values,storageClassName,capacity");
+}
+
+TEST(RuntimeClasses, KeepTheirHandler) {
+  const char* type = "runtimeclasses.node.k8s.io";
+  const Value made = stored(type, json(R"({"metadata":{"name":"r"},"handler":"runc","overhead":{"podFixed":{"cpu":
+      "100m"}},"scheduling":{"nodeSelector":{"a":"b"},"tolerations":[{"key":"a","operator":"Exists"}]}})"));
+  Value changed = made;
+  changed.edit("metadata").set("labels", json(R"({"a":"b"})"));
+  EXPECT_TRUE(update(type, made, changed).has_value());
+  changed.set("handler", "kata");
+  const auto refused = update(type, made, changed);
+  EXPECT_EQ(fields_of(refused), "handler");
+  EXPECT_NE(message_of(refused).find("field is immutable"), std::string::npos);
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"r"},"handler":"a.b","overhead":{"podFixed":{"cpu":
+      "-1"}},"scheduling":{"nodeSelector":{"a":"/"},"tolerations":[{"operator":"Equal"}]}})"))),
+            "handler,overhead.limits[cpu],scheduling.nodeSelector,scheduling.tolerations[0].operator");
+}
+
 TEST(SigningRequests, HaveTheirFieldsAndNeverTheRequester) {
   const char* type = "certificatesigningrequests.certificates.k8s.io";
   const Value good = json(R"({"metadata":{"name":"c"},"spec":{"request":
@@ -239,6 +288,49 @@ TEST(Webhooks, AreUniqueAndReachable) {
               "webhooks[0].rules[0].resources,webhooks[0].sideEffects,webhooks[0].timeoutSeconds,"
               "webhooks[0].admissionReviewVersions");
   }
+}
+
+TEST(Webhooks, ResourcesOfARuleDoNotIncludeEachOther) {
+  const std::string type = "validatingwebhookconfigurations.admissionregistration.k8s.io";
+  const auto hook = [&](const std::string& resources, const std::string& versions) {
+    return json(R"({"metadata":{"name":"w","uid":"u","resourceVersion":"1"},"webhooks":[{"name":"a.b.c","clientConfig":{
+        "service":{"namespace":"n","name":"s","path":""}},"sideEffects":"None","admissionReviewVersions":)" +
+                versions +
+                R"(,"rules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"scope":"*","resources":)" +
+                resources + "}]}]}");
+  };
+  const auto refusal = [&](const std::string& resources, const std::string& versions = R"(["v1"])") {
+    Value object = hook(resources, versions);
+    object.edit("metadata").erase("uid");
+    object.edit("metadata").erase("resourceVersion");
+    const auto made = create(type.c_str(), std::move(object));
+    if (made) return std::string{};
+    const FieldCause& cause = made.error().causes.at(0);
+    return cause.field + ": " + cause.message;
+  };
+  EXPECT_EQ(refusal(R"(["*","pods/status"])"), "");
+  EXPECT_NE(refusal(R"(["*","pods"])").find("if '*' is present, must not specify other resources without subresources"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"(["*/*","pods"])").find("if '*/*' is present, must not specify other resources"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"(["pods/*","pods/status"])").find("if 'pods/*' is present, must not specify pods/status"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"(["*/scale","pods/scale"])").find("if '*/scale' is present, must not specify pods/scale"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"(["pods"])", R"(["v1","v1"])").find("duplicate version"), std::string::npos);
+  EXPECT_NE(refusal(R"(["pods"])", R"(["v1","V 2"])").find("webhooks[0].admissionReviewVersions[1]"),
+            std::string::npos);
+
+  // As an older build may have stored it.
+  const Value old = hook(R"(["*","pods"])", R"(["v1","v1"])");
+  Value changed = old;
+  changed.edit("metadata").set("labels", Value::object({{"a", "b"}}));
+  Admission admission;
+  admission.kinds = &Kinds::compiled();
+  admission.kind = admission.kinds->find_type(type);
+  admission.name = "w";
+  const auto updated = admit_update(admission, old, changed);
+  EXPECT_TRUE(updated.has_value()) << message_of(updated);
 }
 
 TEST(ApiServices, AreNamedAfterWhatTheyServe) {

@@ -2,30 +2,13 @@
 #include <set>
 
 #include "services/api/admission/field_checks.h"
+#include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 
 // Endpoints and EndpointSlices: where a Service's traffic goes. Source: KIND-1.
 
 namespace shiplog::api {
 namespace {
-
-constexpr const char* kNoAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-
-/// Addresses that mean this very machine, or many at once, lead nowhere from another node.
-void check_reachable(const IpRange& ip, const Value& text, const std::string& field, Causes& causes) {
-  const auto within = [&](const char* cidr) { return parse_cidr(cidr)->contains(ip); };
-  if (within("0.0.0.0/32") || within("::/128"))
-    causes.invalid(field, text, "may not be unspecified (" + text.str() + ")");
-  if (within("127.0.0.0/8") || within("::1/128")) {
-    causes.invalid(field, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
-  }
-  if (within("169.254.0.0/16") || within("fe80::/10")) {
-    causes.invalid(field, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
-  }
-  if (within("224.0.0.0/24") || within("ff02::/16")) {
-    causes.invalid(field, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
-  }
-}
 
 void check_hostname(const Value& hostname, const std::string& field, Causes& causes) {
   if (hostname.is_empty()) return;
@@ -80,6 +63,47 @@ void check_slice_address(std::string_view type, const Value& text, const std::st
   if (ip) check_reachable(*ip, text, field, causes);
 }
 
+/// Where an endpoint's traffic should come from. More than eight are as good as none.
+void check_hint_names(const Value& hints, const std::string& field, Problem (*problem_of)(std::string_view),
+                      Causes& causes) {
+  constexpr size_t kMostHints = 8;
+  if (hints.size() > kMostHints) return causes.too_many(field, hints.size(), kMostHints);
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < hints.size(); ++i) {
+    const std::string here = at(field, i) + ".name";
+    const std::string_view name = hints[i]["name"].as_string();
+    if (!names.insert(name).second) causes.duplicate(here, Value{name});
+    if (const auto problem = problem_of(name)) causes.invalid(here, Value{name}, *problem);
+  }
+}
+
+/// The rules of EndpointSlices that older builds did not have.
+void check_slice_values(const Value& object, Causes& causes) {
+  constexpr size_t kMostTopologyLabels = 16;
+  const Value& endpoints = object["endpoints"];
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    const std::string field = at("endpoints", i);
+    if (const Value& node = endpoints[i]["nodeName"]; !node.is_null()) {
+      if (const auto problem = subdomain_problem(node.as_string())) causes.invalid(field + ".nodeName", node, *problem);
+    }
+    const Value& topology = endpoints[i]["deprecatedTopology"];
+    if (topology.size() > kMostTopologyLabels) {
+      causes.too_many(field + ".deprecatedTopology", topology.size(), kMostTopologyLabels);
+    }
+    check_labels(topology, field + ".deprecatedTopology", causes);
+    const Value& hints = endpoints[i]["hints"];
+    check_hint_names(hints["forZones"], field + ".hints.forZones", label_value_problem, causes);
+    check_hint_names(hints["forNodes"], field + ".hints.forNodes", subdomain_problem, causes);
+  }
+  for (size_t i = 0; i < object["ports"].size(); ++i) {
+    const Value& protocol = object["ports"][i]["appProtocol"];
+    if (protocol.is_null()) continue;
+    if (const auto problem = qualified_name_problem(protocol.as_string())) {
+      causes.invalid(at("ports", i) + ".appProtocol", protocol, *problem);
+    }
+  }
+}
+
 void check_slice(const Value& object, const Write& write, Causes& causes) {
   constexpr size_t kMostEndpoints = 1000, kMostAddresses = 100, kMostPorts = 20000;
   const std::string_view type = object["addressType"].as_string();
@@ -99,6 +123,7 @@ void check_slice(const Value& object, const Write& write, Causes& causes) {
     }
     check_hostname(endpoints[i]["hostname"], field + ".hostname", causes);
   }
+  check_new(object, old_of(write), check_slice_values, causes);
   const Value& ports = object["ports"];
   if (ports.size() > kMostPorts) causes.too_many("ports", ports.size(), kMostPorts);
   std::set<std::string> names;

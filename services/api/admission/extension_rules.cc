@@ -3,187 +3,19 @@
 
 #include "events/base/base64.h"
 #include "events/base/names.h"
-#include "events/kinds/canonical_quantity.h"
 #include "events/state/object.h"
+#include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 #include "services/cron/cron_schedule.h"
 #include "services/interpreter/customizations.h"
 #include "services/interpreter/webhooks.h"
 #include "services/roles/service_clusters.h"
 
-// Karmada's kinds around the core pipeline: autoscaling (KIND-11, KIND-12), networking (KIND-13, KIND-14), interpreter
+// Karmada's kinds around the core pipeline: CronFederatedHPA (KIND-12), MultiClusterService (KIND-13), interpreter
 // webhooks (KIND-10).
 
 namespace shiplog::api {
 namespace {
-
-void check_target(const Value& target, const std::string& field, Causes& causes) {
-  for (const char* name : {"kind", "name"}) {
-    if (target[name].is_empty()) {
-      causes.required(field + "." + name);
-    } else if (const auto problem = path_segment_problem(target[name].as_string())) {
-      causes.invalid(field + "." + name, target[name], *problem);
-    }
-  }
-}
-
-// --- FederatedHPA and HorizontalPodAutoscaler
-
-/// More of a FederatedHPA are not measured: each is computed for each pod.
-constexpr size_t kMostMetrics = 16;
-
-/// A number becomes text, as upstream, where a webhook writes the typed object anew.
-void write_quantities(Value& owner, std::initializer_list<const char*> fields) {
-  for (const char* field : fields) {
-    if (auto canonical = canonical_quantity(owner[field])) owner.set(field, *std::move(canonical));
-  }
-}
-
-/// The values of `metrics` that a metric should have.
-void write_target_quantities(Value& metrics) {
-  for (Value& metric : metrics.edit_items()) {
-    for (const char* source : {"resource", "containerResource", "pods", "object", "external"}) {
-      if (!metric[source]["target"].is_object()) continue;
-      write_quantities(metric.edit(source).edit("target"), {"value", "averageValue"});
-    }
-  }
-}
-
-void fill_autoscaler(Value& object, const Write&) {
-  if (!object["spec"].is_object()) return;
-  Value& spec = object.edit("spec");
-  if (spec["minReplicas"].is_null()) spec.set("minReplicas", 1);
-  if (spec["metrics"].size() == 0) {
-    const Value target = Value::object({{"type", "Utilization"}, {"averageUtilization", 80}});
-    const Value resource = Value::object({{"name", "cpu"}, {"target", target}});
-    spec.set("metrics", Value::array({Value::object({{"type", "Resource"}, {"resource", resource}})}));
-  }
-  write_target_quantities(spec.edit("metrics"));
-  if (!spec["behavior"].is_object()) return;
-  const auto policy = [](const char* type, int value) {
-    return Value::object({{"type", type}, {"value", value}, {"periodSeconds", 15}});
-  };
-  Value& behavior = spec.edit("behavior");
-  for (const char* direction : {"scaleUp", "scaleDown"}) {
-    const bool up = std::string_view{direction} == "scaleUp";
-    Value& rules = behavior.edit(direction);
-    if (!rules.is_object()) rules = Value::object();
-    write_quantities(rules, {"tolerance"});
-    if (rules["selectPolicy"].is_null()) rules.set("selectPolicy", "Max");
-    if (up && rules["stabilizationWindowSeconds"].is_null()) rules.set("stabilizationWindowSeconds", 0);
-    if (!rules["policies"].is_null()) continue;
-    rules.set("policies",
-              up ? Value::array({policy("Pods", 4), policy("Percent", 100)}) : Value::array({policy("Percent", 100)}));
-  }
-}
-
-void check_behavior(const Value& rules, const std::string& field, Causes& causes) {
-  if (rules.is_null()) return;
-  const Value& window = rules["stabilizationWindowSeconds"];
-  if (window.as_int() < 0 || window.as_int() > 3600) {
-    causes.invalid(field + ".stabilizationWindowSeconds", window, "must be between 0 and 3600");
-  }
-  const std::string_view select = rules["selectPolicy"].as_string();
-  if (select != "Max" && select != "Min" && select != "Disabled") {
-    causes.not_supported(field + ".selectPolicy", rules["selectPolicy"], {"Disabled", "Max", "Min"});
-  }
-  if (rules["policies"].size() == 0) causes.required(field + ".policies", "must specify at least one Policy");
-  for (size_t i = 0; i < rules["policies"].size(); ++i) {
-    const Value& policy = rules["policies"][i];
-    const std::string here = at(field + ".policies", i);
-    if (policy["type"].as_string() != "Pods" && policy["type"].as_string() != "Percent") {
-      causes.not_supported(here + ".type", policy["type"], {"Percent", "Pods"});
-    }
-    if (policy["value"].as_int() <= 0) causes.invalid(here + ".value", policy["value"], "must be greater than zero");
-    const int64_t period = policy["periodSeconds"].as_int();
-    if (period <= 0 || period > 1800) {
-      causes.invalid(here + ".periodSeconds", policy["periodSeconds"], "must be greater than zero and at most 1800");
-    }
-  }
-}
-
-/// How much of the metric there should be, in the one form that its type names.
-void check_metric_target(const Value& target, const std::string& field, Causes& causes) {
-  const std::string_view type = target["type"].as_string();
-  if (type.empty()) return causes.required(field + ".type", "must specify a metric target type");
-  if (type != "Utilization" && type != "Value" && type != "AverageValue") {
-    return causes.invalid(field + ".type", target["type"], "must be either Utilization, Value, or AverageValue");
-  }
-  const Value& utilization = target["averageUtilization"];
-  if (!utilization.is_null() && utilization.as_int() < 1) {
-    causes.invalid(field + ".averageUtilization", utilization, "must be greater than 0");
-  }
-  for (const char* amount : {"value", "averageValue"}) {
-    if (target[amount].is_null()) continue;
-    const auto quantity = quantity_in(target[amount]);
-    if (quantity && (quantity.value().negative() || quantity.value().is_zero())) {
-      causes.invalid(field + "." + amount, target[amount], "must be positive");
-    }
-  }
-}
-
-void check_source(std::string_view type, const Value& source, const std::string& field, Causes& causes) {
-  check_metric_target(source["target"], field + ".target", causes);
-  if (type == "Resource" || type == "ContainerResource") {
-    if (source["name"].is_empty()) causes.required(field + ".name", "must specify a resource name");
-    const Value& target = source["target"];
-    if (target["averageUtilization"].is_null() && target["averageValue"].is_null()) {
-      causes.required(field + ".target.averageUtilization",
-                      "must set either a target raw value or a target utilization");
-    } else if (!target["averageUtilization"].is_null() && !target["averageValue"].is_null()) {
-      causes.forbidden(field + ".target.averageValue", "may not set both a target raw value and a target utilization");
-    }
-  } else if (source["metric"]["name"].is_empty()) {
-    causes.required(field + ".metric.name", "must specify a metric name");
-  }
-  if (type == "ContainerResource" && source["container"].is_empty()) {
-    causes.required(field + ".container", "must specify a container");
-  }
-  if (type == "Object") check_target(source["describedObject"], field + ".describedObject", causes);
-}
-
-void check_metrics(const Value& metrics, bool external, Causes& causes) {
-  static constexpr std::pair<std::string_view, const char*> kSources[] = {{"Object", "object"},
-                                                                          {"Pods", "pods"},
-                                                                          {"Resource", "resource"},
-                                                                          {"ContainerResource", "containerResource"},
-                                                                          {"External", "external"}};
-  if (!external && metrics.size() > kMostMetrics) {
-    return causes.too_many("spec.metrics", metrics.size(), kMostMetrics);
-  }
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    const std::string field = at("spec.metrics", i);
-    const std::string_view type = metrics[i]["type"].as_string();
-    const auto* source =
-        std::find_if(std::begin(kSources), std::end(kSources), [&](const auto& each) { return each.first == type; });
-    if (source == std::end(kSources) || (type == "External" && !external)) {
-      causes.not_supported(field + ".type", metrics[i]["type"], {"ContainerResource", "Object", "Pods", "Resource"});
-    } else if (metrics[i][source->second].is_null()) {
-      causes.required(field + "." + source->second, "must populate information for the given metric source");
-    } else if (metrics[i].size() > 2) {
-      causes.forbidden(field, "must populate the given metric source only");
-    } else {
-      check_source(type, metrics[i][source->second], field + "." + source->second, causes);
-    }
-  }
-}
-
-void check_autoscaler(const Value& object, const Write& write, Causes& causes) {
-  const Value& spec = object["spec"];
-  check_target(spec["scaleTargetRef"], "spec.scaleTargetRef", causes);
-  if (spec["minReplicas"].as_int() < 1) {
-    causes.invalid("spec.minReplicas", spec["minReplicas"], "must be greater than or equal to 1");
-  }
-  if (spec["maxReplicas"].as_int() < 1) {
-    causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than 0");
-  }
-  if (spec["maxReplicas"].as_int() < spec["minReplicas"].as_int()) {
-    causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than or equal to `minReplicas`");
-  }
-  check_metrics(spec["metrics"], write.kind.builtin, causes);
-  check_behavior(spec["behavior"]["scaleUp"], "spec.behavior.scaleUp", causes);
-  check_behavior(spec["behavior"]["scaleDown"], "spec.behavior.scaleDown", causes);
-}
 
 // --- CronFederatedHPA
 
@@ -235,7 +67,7 @@ void check_cron_rule(const Value& rule, const std::string& field, bool scales_au
 
 void check_cron_autoscaler(const Value& object, const Write&, Causes& causes) {
   const Value& target = object["spec"]["scaleTargetRef"];
-  check_target(target, "spec.scaleTargetRef", causes);
+  check_kind_and_name(target, "spec.scaleTargetRef", causes);
   const bool scales_autoscaler = target["apiVersion"].as_string() == "autoscaling.karmada.io/v1alpha1";
   if (scales_autoscaler && target["kind"].as_string() != "FederatedHPA") {
     causes.invalid("spec.scaleTargetRef.kind", target["kind"],
@@ -338,23 +170,6 @@ void check_interpreter_rule(const Value& rule, const std::string& field, Causes&
   }
 }
 
-/// Of a request: begins with a slash, and each step is a name.
-void check_service_path(const Value& value, const std::string& field, Causes& causes) {
-  if (value.is_empty() || value.as_string() == "/") return;
-  std::string_view path = value.as_string();
-  if (!path.starts_with('/')) return causes.invalid(field, value, "must start with a '/'");
-  path.remove_prefix(1);
-  if (path.ends_with('/')) path.remove_suffix(1);
-  while (true) {
-    const size_t slash = path.find('/');
-    const std::string_view step = path.substr(0, slash);
-    if (step.empty()) return causes.invalid(field, value, "segments may not be empty");
-    if (const auto problem = subdomain_problem(step)) return causes.invalid(field, value, *problem);
-    if (slash == std::string_view::npos) return;
-    path.remove_prefix(slash + 1);
-  }
-}
-
 void check_interpreter_client(const Value& client, const std::string& field, Causes& causes) {
   const Value& url = client["url"];
   const Value& service = client["service"];
@@ -434,20 +249,12 @@ void check_interpreter_webhooks(const Value& object, const Write&, Causes& cause
 
 const std::vector<Rules>& extension_rules() {
   static const std::vector<Rules> kRules = {
-      {.type = "horizontalpodautoscalers.autoscaling", .fill = fill_autoscaler, .check = check_autoscaler},
-      {.type = "federatedhpas.autoscaling.karmada.io",
-       .webhook = "federatedhpa.karmada.io",
-       .fill = fill_autoscaler,
-       .check = check_autoscaler},
       {.type = "cronfederatedhpas.autoscaling.karmada.io",
        .webhook = "cronfederatedhpa.karmada.io",
        .check = check_cron_autoscaler},
       {.type = "multiclusterservices.networking.karmada.io",
        .webhook = "multiclusterservice.karmada.io",
        .check = check_multi_cluster_service},
-      {.type = "multiclusteringresses.networking.karmada.io",
-       .webhook = "multiclusteringress.karmada.io",
-       .check = check_ingress},
       {.type = interpreter::kCustomizationType,
        .webhook = "resourceinterpretercustomization.karmada.io",
        .check = check_customization},

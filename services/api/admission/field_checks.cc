@@ -6,6 +6,19 @@
 #include "services/api/admission/metadata.h"
 
 namespace shiplog::api {
+namespace {
+
+std::string without_leading_zeros(std::string_view text) {
+  std::string made;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool first = made.empty() || made.back() == '.' || made.back() == '/';
+    const bool more = i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9';
+    if (text[i] != '0' || !first || !more) made += text[i];
+  }
+  return made;
+}
+
+}  // namespace
 
 std::optional<int64_t> amount_of(const Value& value) {
   if (value.is_number()) return value.as_int();
@@ -84,6 +97,47 @@ void check_range(const Value& number, const std::string& field, int64_t least, i
                  Causes& causes) {
   if (number.is_null() || (number.as_int() >= least && number.as_int() <= most)) return;
   causes.invalid(field, number, detail);
+}
+
+void check_not_negative(const Value& owner, const std::string& field, std::initializer_list<const char*> names,
+                        Causes& causes) {
+  for (const char* name : names) {
+    if (owner[name].as_int() >= 0) continue;
+    causes.invalid(field + "." + name, owner[name], "must be greater than or equal to 0");
+  }
+}
+
+void check_kind_and_name(const Value& reference, const std::string& field, Causes& causes) {
+  for (const char* name : {"kind", "name"}) {
+    if (reference[name].is_empty()) {
+      causes.required(field + "." + name);
+    } else if (const auto problem = path_segment_problem(reference[name].as_string())) {
+      causes.invalid(field + "." + name, reference[name], *problem);
+    }
+  }
+}
+
+std::optional<IpRange> parse_legacy_ip(std::string_view text) { return parse_ip(without_leading_zeros(text)); }
+std::optional<IpRange> parse_legacy_cidr(std::string_view text) { return parse_cidr(without_leading_zeros(text)); }
+
+void check_reachable(const IpRange& ip, const Value& text, const std::string& field, Causes& causes) {
+  const auto within = [&](const char* cidr) { return parse_cidr(cidr)->contains(ip); };
+  if (within("0.0.0.0/32") || within("::/128"))
+    causes.invalid(field, text, "may not be unspecified (" + text.str() + ")");
+  if (within("127.0.0.0/8") || within("::1/128")) {
+    causes.invalid(field, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+  }
+  if (within("169.254.0.0/16") || within("fe80::/10")) {
+    causes.invalid(field, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+  }
+  if (within("224.0.0.0/24") || within("ff02::/16")) {
+    causes.invalid(field, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+  }
+}
+
+void check_ip(const Value& address, const std::string& field, Causes& causes) {
+  if (parse_ip(address.as_string())) return;
+  causes.invalid(field, Value{address.as_string()}, kNoAddress);
 }
 
 Problem port_name_problem(std::string_view text) {

@@ -39,6 +39,24 @@ void check_protocol(const Value& protocol, const std::string& field, Causes& cau
 void check_range(const Value& number, const std::string& field, int64_t least, int64_t most, std::string_view detail,
                  Causes& causes);
 
+/// None of these counts is below zero; those that are missing are fine.
+void check_not_negative(const Value& owner, const std::string& field, std::initializer_list<const char*> names,
+                        Causes& causes);
+
+/// `kind` and `name` of the object that a field refers to.
+void check_kind_and_name(const Value& reference, const std::string& field, Causes& causes);
+
+inline constexpr const char* kNoAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+inline constexpr const char* kNoNetwork = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+/// Addresses and networks in the older fields of Kubernetes: zeros before a number ("010.0.0.0") are allowed.
+std::optional<IpRange> parse_legacy_ip(std::string_view text);
+std::optional<IpRange> parse_legacy_cidr(std::string_view text);
+/// `ip`, written as `text`, must not mean the machine itself or many at once: it leads nowhere from another node.
+void check_reachable(const IpRange& ip, const Value& text, const std::string& field, Causes& causes);
+
+/// An address, of either family.
+void check_ip(const Value& address, const std::string& field, Causes& causes);
+
 /// A port's name: at most 15 characters, as in the service names of IANA.
 Problem port_name_problem(std::string_view text);
 

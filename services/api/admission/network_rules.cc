@@ -84,14 +84,13 @@ void check_ip_block(const Value& block, const std::string& field, Causes& causes
   const Value& cidr = block["cidr"];
   if (cidr.is_empty()) return causes.required(field + ".cidr");
   const auto all = parse_cidr(cidr.as_string());
-  constexpr const char* kNoCidr = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-  if (!all) return causes.invalid(field + ".cidr", cidr, kNoCidr);
+  if (!all) return causes.invalid(field + ".cidr", cidr, kNoNetwork);
   for (size_t i = 0; i < block["except"].size(); ++i) {
     const Value& except = block["except"][i];
     const auto some = parse_cidr(except.as_string());
     const std::string here = at(field + ".except", i);
     if (!some) {
-      causes.invalid(here, except, kNoCidr);
+      causes.invalid(here, except, kNoNetwork);
     } else if (!all->contains(*some) || some->prefix == all->prefix) {
       causes.invalid(here, except, "must be a strict subset of `cidr`");
     }

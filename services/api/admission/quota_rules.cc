@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -7,6 +5,7 @@
 #include "events/base/quantity.h"
 #include "events/state/object.h"
 #include "services/api/admission/field_checks.h"
+#include "services/api/admission/resource_names.h"
 #include "services/api/admission/rules.h"
 
 // FederatedResourceQuota (Q-2, KIND-8) and ClusterTaintPolicy (TN-14).
@@ -14,48 +13,12 @@
 namespace shiplog::api {
 namespace {
 
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool is_count(std::string_view name) {
-  return name.find('/') != std::string_view::npos ||
-         is_one_of(name, {"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
-                          "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"});
-}
-
-bool is_quota_name(std::string_view name) {
-  return name.find('/') != std::string_view::npos || is_count(name) || name.starts_with("hugepages-") ||
-         name.starts_with("requests.hugepages-") ||
-         is_one_of(name, {"cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
-                          "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage"});
-}
-
-void check_list(const Value& list, const std::string& field, Causes& causes) {
-  for (const auto& limit : list.members()) {
-    const std::string here = field + "[" + std::string{limit.key()} + "]";
-    if (const auto problem = qualified_name_problem(limit.key())) {
-      causes.invalid(here, Value{limit.key()}, *problem);
-    } else if (!is_quota_name(limit.key())) {
-      causes.invalid(here, Value{limit.key()}, "must be a standard resource for quota");
-    }
-    const auto amount = parse_quantity(quantity_text(limit.value));
-    if (!amount) {
-      causes.invalid(here, limit.value, "must be a quantity");
-    } else if (amount.value().negative()) {
-      causes.invalid(here, limit.value, "must be greater than or equal to 0");
-    } else if (is_count(limit.key()) && amount.value().milli() % 1000 != 0) {
-      causes.invalid(here, limit.value, "must be an integer");
-    }
-  }
-}
-
 void check_quota(const Value& object, const Write&, Causes& causes) {
   if (object["metadata"]["name"].as_string().size() > 63) {
     causes.invalid("metadata.name", object["metadata"]["name"], "must be no more than 63 characters");
   }
   const Value& overall = object["spec"]["overall"];
-  check_list(overall, "spec.overall", causes);
+  check_quota_list(overall, "spec.overall", causes);
   std::map<std::string, Quantity> assigned;
   const Value& assignments = object["spec"]["staticAssignments"];
   for (size_t i = 0; i < assignments.size(); ++i) {
@@ -66,7 +29,7 @@ void check_quota(const Value& object, const Write&, Causes& causes) {
     } else if (const auto problem = label_problem(cluster.as_string())) {
       causes.invalid(field + ".clusterName", cluster, *problem);
     }
-    check_list(assignments[i]["hard"], field + ".hard", causes);
+    check_quota_list(assignments[i]["hard"], field + ".hard", causes);
     for (const auto& limit : assignments[i]["hard"].members()) {
       const auto amount = parse_quantity(quantity_text(limit.value));
       if (!amount) continue;

@@ -17,34 +17,6 @@ void check_key(const Value& key, const std::string& field, Causes& causes) {
   }
 }
 
-void check_toleration(const Value& toleration, const std::string& field, Causes& causes) {
-  const Value& value = toleration["value"];
-  const std::string_view op = toleration["operator"].as_string();
-  const std::string_view effect = toleration["effect"].as_string();
-  if (!toleration["key"].is_empty()) {
-    check_key(toleration["key"], field + ".key", causes);
-  } else if (op != "Exists") {
-    causes.invalid(field + ".operator", Value{op},
-                   "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
-  }
-  if (!toleration["tolerationSeconds"].is_null() && effect != "NoExecute") {
-    causes.invalid(field + ".effect", Value{effect}, "effect must be 'NoExecute' when `tolerationSeconds` is set");
-  }
-  if (op.empty() || op == "Equal") {
-    if (const auto problem = label_value_problem(value.as_string())) {
-      causes.invalid(field + ".operator", value, *problem);
-    }
-  } else if (op == "Exists") {
-    if (!value.is_empty())
-      causes.invalid(field + ".operator", value, "value must be empty when `operator` is 'Exists'");
-  } else if (op != "Lt" && op != "Gt") {  // these two exist in newer versions
-    causes.not_supported(field + ".operator", toleration["operator"], {"Equal", "Exists"});
-  }
-  if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
-    causes.not_supported(field + ".effect", toleration["effect"], {"NoSchedule", "PreferNoSchedule", "NoExecute"});
-  }
-}
-
 void check_node_label(const Value& requirement, const std::string& field, Causes& causes) {
   const std::string_view op = requirement["operator"].as_string();
   const size_t values = requirement["values"].size();
@@ -94,10 +66,7 @@ void check_weight(const Value& weight, const std::string& field, Causes& causes)
 void check_node_affinity(const Value& affinity, const std::string& field, Causes& causes) {
   const Value& required = affinity["requiredDuringSchedulingIgnoredDuringExecution"];
   if (!required.is_null()) {
-    const std::string here = field + ".requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
-    const Value& terms = required["nodeSelectorTerms"];
-    if (terms.size() == 0) causes.required(here, "must have at least one node selector term");
-    for (size_t i = 0; i < terms.size(); ++i) check_node_term(terms[i], at(here, i), causes);
+    check_node_selector(required, field + ".requiredDuringSchedulingIgnoredDuringExecution", causes);
   }
   const Value& preferred = affinity["preferredDuringSchedulingIgnoredDuringExecution"];
   for (size_t i = 0; i < preferred.size(); ++i) {
@@ -172,6 +141,41 @@ void check_spreads(const Value& spreads, const std::string& field, Causes& cause
 }
 
 }  // namespace
+
+void check_toleration(const Value& toleration, const std::string& field, Causes& causes) {
+  const Value& value = toleration["value"];
+  const std::string_view op = toleration["operator"].as_string();
+  const std::string_view effect = toleration["effect"].as_string();
+  if (!toleration["key"].is_empty()) {
+    check_key(toleration["key"], field + ".key", causes);
+  } else if (op != "Exists") {
+    causes.invalid(field + ".operator", Value{op},
+                   "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
+  }
+  if (!toleration["tolerationSeconds"].is_null() && effect != "NoExecute") {
+    causes.invalid(field + ".effect", Value{effect}, "effect must be 'NoExecute' when `tolerationSeconds` is set");
+  }
+  if (op.empty() || op == "Equal") {
+    if (const auto problem = label_value_problem(value.as_string())) {
+      causes.invalid(field + ".operator", value, *problem);
+    }
+  } else if (op == "Exists") {
+    if (!value.is_empty())
+      causes.invalid(field + ".operator", value, "value must be empty when `operator` is 'Exists'");
+  } else if (op != "Lt" && op != "Gt") {  // these two exist in newer versions
+    causes.not_supported(field + ".operator", toleration["operator"], {"Equal", "Exists"});
+  }
+  if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
+    causes.not_supported(field + ".effect", toleration["effect"], {"NoSchedule", "PreferNoSchedule", "NoExecute"});
+  }
+}
+
+void check_node_selector(const Value& selector, const std::string& field, Causes& causes) {
+  const std::string here = field + ".nodeSelectorTerms";
+  const Value& terms = selector["nodeSelectorTerms"];
+  if (terms.size() == 0) causes.required(here, "must have at least one node selector term");
+  for (size_t i = 0; i < terms.size(); ++i) check_node_term(terms[i], at(here, i), causes);
+}
 
 void check_scheduling(const Value& spec, const std::string& field, Causes& causes) {
   if (const Value& affinity = spec["affinity"]; !affinity.is_null()) {

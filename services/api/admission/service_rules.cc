@@ -2,9 +2,9 @@
 #include <set>
 #include <string>
 
-#include "events/base/ip_range.h"
 #include "events/base/names.h"
-#include "events/state/object.h"
+#include "services/api/admission/field_checks.h"
+#include "services/api/admission/load_balancer.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 
@@ -25,6 +25,23 @@ bool needs_node_ports(const Value& spec) {
 }
 bool needs_health_port(const Value& spec) {
   return has_type(spec, {"LoadBalancer"}) && spec["externalTrafficPolicy"].as_string() == "Local";
+}
+
+/// Reached from outside of the cluster.
+bool is_external(const Value& spec) {
+  return has_type(spec, {"NodePort", "LoadBalancer"}) ||
+         (has_type(spec, {"ClusterIP"}) && spec["externalIPs"].size() > 0);
+}
+
+/// Clients that know clusterIP only change it alone: clusterIPs follows it.
+void follow_cluster_ip(Value& spec, const Value& before) {
+  const Value address = spec["clusterIP"];
+  if (address == before["clusterIP"] || spec["clusterIPs"] != before["clusterIPs"]) return;
+  if (address.is_empty()) {
+    spec.erase("clusterIPs");
+  } else {
+    spec.set("clusterIPs", Value::array({address}));
+  }
 }
 
 /// What was allocated stays, though an update leaves it out.
@@ -78,10 +95,7 @@ void drop_of_old_type(Value& spec, const Value& before) {
     drop("allocateLoadBalancerNodePorts");
     drop("loadBalancerClass");
   }
-  if (has_type(before, {"NodePort", "LoadBalancer"}) && !has_type(spec, {"NodePort", "LoadBalancer"}) &&
-      spec["externalIPs"].size() == 0) {
-    drop("externalTrafficPolicy");
-  }
+  if (is_external(before) && !is_external(spec)) drop("externalTrafficPolicy");
 }
 
 /// How long a client stays with its endpoint belongs to the affinity ClientIP alone: three hours by default.
@@ -99,12 +113,13 @@ void fill_service(Value& object, const Write& write) {
   if (!object["spec"].is_object()) return;
   Value& spec = object.edit("spec");
   if (write.old != nullptr) {
+    follow_cluster_ip(spec, old_of(write)["spec"]);
     keep_allocated(spec, old_of(write)["spec"]);
     drop_of_old_type(spec, old_of(write)["spec"]);
   }
   const bool external = spec["type"].as_string() == "ExternalName";
   if (!external && spec["internalTrafficPolicy"].is_empty()) spec.set("internalTrafficPolicy", "Cluster");
-  if (has_type(spec, {"NodePort", "LoadBalancer"}) && spec["externalTrafficPolicy"].is_empty()) {
+  if (is_external(spec) && spec["externalTrafficPolicy"].is_empty()) {
     spec.set("externalTrafficPolicy", "Cluster");
   }
   if (has_type(spec, {"LoadBalancer"}) && spec["allocateLoadBalancerNodePorts"].is_null()) {
@@ -150,13 +165,13 @@ void check_cluster_ips(const Value& spec, bool headless, Causes& causes) {
   constexpr const char* kField = "spec.clusterIPs";
   if (ips.size() > 2) causes.invalid(kField, ips, "may only hold up to 2 values");
   if (ips.size() > 0 && ips[0] != spec["clusterIP"]) {
-    causes.invalid(at(kField, 0), ips[0], "first value must match `clusterIP`");
+    causes.invalid(kField, ips, "first value must match `clusterIP`");
   }
   for (size_t i = 0; i < ips.size(); ++i) {
     if (ips[i].as_string() == "None") {
       if (!headless || ips.size() > 1) causes.invalid(at(kField, i), ips[i], "'None' must be the first and only value");
     } else if (!parse_ip(ips[i].as_string())) {
-      causes.invalid(at(kField, i), ips[i], "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+      causes.invalid(at(kField, i), ips[i], kNoAddress);
     }
   }
   const Value& families = spec["ipFamilies"];
@@ -180,16 +195,58 @@ std::string_view without_spaces(std::string_view text) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(begin, end + 1 - begin);
 }
 
-/// As Kubernetes reads it in this field: spaces around it and zeros before a number ("010.0.0.0/8") are allowed.
-bool is_source_range(std::string_view text) {
-  std::string made;
-  text = without_spaces(text);
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool first = made.empty() || made.back() == '.' || made.back() == '/';
-    const bool more = i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9';
-    if (text[i] != '0' || !first || !more) made += text[i];
+/// A port has a number or, in some pods, a name.
+void check_target_port(const Value& target, const std::string& field, Causes& causes) {
+  if (!target.is_string()) return;  // the number's range is checked with the others
+  if (const auto problem = port_name_problem(target.as_string())) causes.invalid(field, target, *problem);
+}
+
+void check_qualified_name(const Value& name, const std::string& field, Causes& causes) {
+  if (name.is_null()) return;
+  if (const auto problem = qualified_name_problem(name.as_string())) causes.invalid(field, name, *problem);
+}
+
+/// Fields that belong to load balancers.
+void check_load_balancer_fields(const Value& spec, Causes& causes) {
+  constexpr const char* kOnlyThere = "may only be used when `type` is 'LoadBalancer'";
+  const bool balances = has_type(spec, {"LoadBalancer"});
+  if (!balances && !spec["allocateLoadBalancerNodePorts"].is_null()) {
+    causes.forbidden("spec.allocateLoadBalancerNodePorts", kOnlyThere);
   }
-  return parse_cidr(made).has_value();
+  if (balances) {
+    check_qualified_name(spec["loadBalancerClass"], "spec.loadBalancerClass", causes);
+  } else if (!spec["loadBalancerClass"].is_null()) {
+    causes.forbidden("spec.loadBalancerClass", kOnlyThere);
+  }
+  const Value& ranges = spec["loadBalancerSourceRanges"];
+  const std::string field = "spec.LoadBalancerSourceRanges";  // Kubernetes writes it so
+  if (ranges.size() > 0 && !balances) causes.forbidden(field, kOnlyThere);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    // Spaces around one are allowed here.
+    if (!parse_legacy_cidr(without_spaces(ranges[i].as_string()))) causes.invalid(at(field, i), ranges[i], kNoNetwork);
+  }
+}
+
+/// Which way the traffic goes.
+void check_traffic(const Value& spec, Causes& causes) {
+  const Value& policy = spec["externalTrafficPolicy"];
+  if (!policy.is_empty() && !is_external(spec)) {
+    causes.invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services");
+  } else if (!policy.is_empty()) {
+    check_one_of(policy, "spec.externalTrafficPolicy", {"Cluster", "Local"}, causes);
+  }
+  if (const Value& inside = spec["internalTrafficPolicy"]; !inside.is_empty()) {
+    check_one_of(inside, "spec.internalTrafficPolicy", {"Cluster", "Local"}, causes);
+  }
+  if (const Value& distribution = spec["trafficDistribution"]; !distribution.is_null()) {
+    check_one_of(distribution, "spec.trafficDistribution", {"PreferClose", "PreferSameZone", "PreferSameNode"}, causes);
+  }
+  if (spec["sessionAffinity"].as_string() == "ClientIP") {
+    constexpr int64_t kMostSeconds = 86400;
+    check_range(spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"],
+                "spec.sessionAffinityConfig.clientIP.timeoutSeconds", 1, kMostSeconds,
+                "must be greater than 0 and less than 86400", causes);
+  }
 }
 
 /// The rules of a Service's spec that older builds did not have.
@@ -205,21 +262,21 @@ void check_service_values(const Value& spec, Causes& causes) {
   if (type == "NodePort" && spec["clusterIP"].as_string() == "None") {
     causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not be set to 'None' for NodePort services");
   }
-  const Value& ranges = spec["loadBalancerSourceRanges"];
-  const std::string field = "spec.LoadBalancerSourceRanges";  // Kubernetes writes it so
-  if (ranges.size() > 0 && type != "LoadBalancer") {
-    causes.forbidden(field, "may only be used when `type` is 'LoadBalancer'");
+  check_load_balancer_fields(spec, causes);
+  check_traffic(spec, causes);
+  for (size_t i = 0; i < spec["ports"].size(); ++i) {
+    const std::string field = at("spec.ports", i);
+    check_target_port(spec["ports"][i]["targetPort"], field + ".targetPort", causes);
+    check_qualified_name(spec["ports"][i]["appProtocol"], field + ".appProtocol", causes);
   }
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    if (is_source_range(ranges[i].as_string())) continue;
-    causes.invalid(at(field, i), ranges[i], "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-  }
-  const Value& policy = spec["externalTrafficPolicy"];
-  if (policy.is_empty()) return;
-  if (!has_type(spec, {"LoadBalancer", "NodePort"}) && (type == "ExternalName" || spec["externalIPs"].size() == 0)) {
-    causes.invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services");
-  } else if (policy.as_string() != "Cluster" && policy.as_string() != "Local") {
-    causes.not_supported("spec.externalTrafficPolicy", policy, {"Cluster", "Local"});
+  for (size_t i = 0; i < spec["externalIPs"].size(); ++i) {
+    const Value& text = spec["externalIPs"][i];
+    const std::string field = at("spec.externalIPs", i);
+    if (const auto ip = parse_legacy_ip(text.as_string())) {
+      check_reachable(*ip, text, field, causes);
+    } else {
+      causes.invalid(field, text, kNoAddress);
+    }
   }
 }
 
@@ -234,13 +291,15 @@ void check_service(const Value& object, const Write& write, Causes& causes) {
   if (ports.size() == 0 && !headless && type != "ExternalName") causes.required("spec.ports");
   if (type == "ExternalName") {
     if (spec["externalName"].is_empty()) causes.required("spec.externalName");
-    if (!spec["clusterIP"].is_empty())
-      causes.forbidden("spec.clusterIP", "may not be set when `type` is 'ExternalName'");
+    for (const char* field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+      if (spec[field].is_empty()) continue;
+      causes.forbidden(std::string{"spec."} + field, "may not be set for ExternalName services");
+    }
   }
   if (type == "LoadBalancer" && headless) {
-    causes.invalid("spec.clusterIPs", spec["clusterIPs"], "may not be set to 'None' for LoadBalancer services");
+    causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not be set to 'None' for LoadBalancer services");
   }
-  check_cluster_ips(spec, headless, causes);
+  if (type != "ExternalName") check_cluster_ips(spec, headless, causes);
   std::set<std::string> names, uses, node_uses;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string field = at("spec.ports", i);
@@ -278,14 +337,57 @@ void check_service(const Value& object, const Write& write, Causes& causes) {
   const Value& before = old_of(write)["spec"];
   if (!before["clusterIP"].is_empty() && before["type"].as_string() != "ExternalName" && type != "ExternalName" &&
       before["clusterIP"] != spec["clusterIP"]) {
-    causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not change once set");
+    causes.invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set");
   }
+  if (has_type(before, {"LoadBalancer"}) && type == "LoadBalancer" &&
+      before["loadBalancerClass"] != spec["loadBalancerClass"]) {
+    const Value& now = spec["loadBalancerClass"];
+    causes.invalid("spec.loadBalancerClass", now.is_null() ? Value{"null"} : now, "may not change once set");
+  }
+}
+
+/// An address of a load balancer is reached as such, unless it is stated otherwise.
+void fill_service_status(Value& object, const Write&) {
+  if (!has_type(object["spec"], {"LoadBalancer"}) || object["status"]["loadBalancer"]["ingress"].size() == 0) return;
+  for (Value& each : object.edit("status").edit("loadBalancer").edit("ingress").edit_items()) {
+    if (!each["ip"].is_empty() && each["ipMode"].is_null()) each.set("ipMode", "VIP");
+  }
+}
+
+void check_ip_modes(const Value& ingress, Causes& causes) {
+  for (size_t i = 0; i < ingress.size(); ++i) {
+    const Value& mode = ingress[i]["ipMode"];
+    const std::string field = at("status.loadBalancer.ingress", i) + ".ipMode";
+    if (mode.is_null()) continue;
+    if (ingress[i]["ip"].is_empty()) {
+      causes.forbidden(field, "may not be specified when `ip` is not set");
+    } else {
+      check_one_of(mode, field, {"Proxy", "VIP"}, causes);
+    }
+  }
+}
+
+void check_service_status(const Value& object, const Write& write, Causes& causes) {
+  const bool balances = has_type(object["spec"], {"LoadBalancer"});
+  const auto check_ingress_points = [&](const Value& ingress, Causes& found) {
+    if (ingress.size() > 0 && !balances) {
+      return found.forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'");
+    }
+    check_load_balancer_ingress(ingress, found);
+    check_ip_modes(ingress, found);
+  };
+  check_new(object["status"]["loadBalancer"]["ingress"], old_of(write)["status"]["loadBalancer"]["ingress"],
+            check_ingress_points, causes);
 }
 
 }  // namespace
 
 const std::vector<Rules>& service_rules() {
-  static const std::vector<Rules> kRules = {{.type = "services", .fill = fill_service, .check = check_service}};
+  static const std::vector<Rules> kRules = {{.type = "services",
+                                             .fill = fill_service,
+                                             .check = check_service,
+                                             .fill_status = fill_service_status,
+                                             .check_status = check_service_status}};
   return kRules;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "services/api/pipeline/admission_input.h"
+#include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/versions/versions.h"
 
@@ -19,7 +20,8 @@ StageResult<Value> stored_form(const Server& server, const RequestContext& conte
   Admission admission = admission_for(server, context, write, proposal);
   admission.kind = context.kind;
   if (creates) admission.name.clear();
-  auto admitted = admit_view(admission, std::move(proposal.object), creates);
+  const Value old = creates ? Value{} : in_version(*context.kind, proposal.old);
+  auto admitted = admit_view(admission, std::move(proposal.object), creates ? nullptr : &old);
   if (!admitted) return refused(context, proposal, std::move(admitted).error());
   std::ranges::move(admission.warnings, std::back_inserter(proposal.warnings));
   return in_version(written_kind(context), std::move(admitted).value());
@@ -34,6 +36,29 @@ Result<Value> draft(const Server& server, const RequestContext& context, const W
                                                     : draft_update(admission, proposal.old, proposal.object);
   std::ranges::move(admission.warnings, std::back_inserter(proposal.warnings));
   return drafted;
+}
+
+/// Makes the object as the client leaves it own its fields: what webhooks change has no owner. They see the owners.
+void record_owners(const Server& server, const RequestContext& context, const WriteRequest& write, Proposal& proposal) {
+  if (!proposal.managed.is_null()) proposal.object.edit("metadata").set("managedFields", proposal.managed);
+  if (proposal.applied) return;
+  proposal.object = track_update(field_writer_for(server, context, write.parameters), written_kind(context),
+                                 proposal.old, std::move(proposal.object));
+  proposal.managed = proposal.object["metadata"]["managedFields"];
+  proposal.applied = true;
+}
+
+/// The owners as webhooks left them, unless they cannot be read.
+void take_owners(Proposal& proposal) {
+  const Value& left = proposal.object["metadata"]["managedFields"];
+  if (const auto readable = check_managed_fields(left); readable) {
+    proposal.managed = left;
+  } else {
+    proposal.warnings.push_back(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "
+        "admission controller; please fix your requests: " +
+        readable.error().message);
+  }
 }
 
 /// Calls the mutating webhooks that are selected, one after the other in the order of their configurations' names, each
@@ -55,15 +80,16 @@ class MutatingRounds {
     }
   }
   void called(size_t index, bool reinvoked, bool changed) {
-    if (changed && !second_) again_.merge(called_);
-    if (reinvoked && !second_) called_.insert(index);
+    if (changed) again_.merge(called_);  // in the second round: those that it has not come to yet
+    if (reinvoked) called_.insert(index);
   }
+  int round() const { return second_ ? 1 : 0; }
 
  private:
   size_t webhooks_;
   size_t next_ = 0;
   bool second_ = false;
-  std::set<size_t> called_;  // those to be reinvoked, since the last change
+  std::set<size_t> called_;  // those to be reinvoked after a change
   std::set<size_t> again_;   // those called before a later change
 };
 
@@ -91,6 +117,7 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     if (!drafted) co_return refused_by_admission(context, proposal, std::move(drafted).error());
     proposal.object = std::move(drafted).value();
     proposal.name = proposal.object["metadata"]["name"].str();
+    record_owners(server, context, write, proposal);
   }
   const WebhookCalls calls = server.webhook_calls(context);
   auto prepared = co_await admission_request(server, context, write, lane, proposal);
@@ -103,20 +130,22 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     if (!is_selected(webhook, request)) continue;
     AdmissionResponse response = co_await call_webhook(calls, webhook, request);
     std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
-    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
     bool changed = false;
-    if (!response.patch.is_null() && !request.object.is_null()) {
+    if (!response.denial && !response.patch.is_null() && !request.object.is_null()) {
       auto patched = patched_object(webhook, request, response.patch);
+      changed = patched && patched.value() != request.object;
       if (!patched) {
-        co_return denied(context, proposal,
-                         failed_call(webhook, "its patch cannot be applied: " + patched.error().message));
+        response.denial = failed_call(webhook, "its patch cannot be applied: " + patched.error().message);
+      } else if (changed) {
+        request.object = std::move(patched).value();
       }
-      changed = patched.value() != request.object;
-      if (changed) request.object = std::move(patched).value();
     }
+    if (context.audit != nullptr) context.audit->mutated_by(webhook, {rounds.round(), *index, changed}, response);
+    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
     rounds.called(*index, webhook.reinvoked, changed);
   }
   proposal.object = std::move(request.object);
+  if (object) take_owners(proposal);
   co_return std::move(proposal);
 }
 

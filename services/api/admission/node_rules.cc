@@ -1,0 +1,133 @@
+#include <set>
+#include <string>
+#include <utility>
+
+#include "events/base/json.h"
+#include "events/base/names.h"
+#include "services/api/admission/field_checks.h"
+#include "services/api/admission/resource_names.h"
+#include "services/api/admission/rules.h"
+
+// Nodes. Source: ValidateNode and ValidateNodeUpdate of Kubernetes, whose errors place the taints in the metadata.
+
+namespace shiplog::api {
+namespace {
+
+/// A node has all of its capacity to give unless it says otherwise.
+void fill_node_status(Value& object, const Write&) {
+  if (!object["status"].is_object()) return;
+  Value& status = object.edit("status");
+  if (!status["allocatable"].is_null() || status["capacity"].is_null()) return;
+  const Value capacity = status["capacity"];
+  status.set("allocatable", capacity);
+}
+
+/// podCIDR is the first of podCIDRs. Of two that differ it holds: an older client wrote it.
+void unite_networks(Value& spec) {
+  const Value first = spec["podCIDR"];
+  const Value listed = spec["podCIDRs"][0];
+  if (!first.is_empty() && listed != first) spec.set("podCIDRs", Value::array({first}));
+  if (first.is_empty() && !listed.is_empty()) spec.set("podCIDR", listed);
+}
+
+void fill_node(Value& object, const Write& write) {
+  if (object["spec"].is_object()) unite_networks(object.edit("spec"));
+  if (write.old == nullptr) fill_node_status(object, write);
+}
+
+void check_node_taints(const Value& taints, Causes& causes) {
+  for (size_t i = 0; i < taints.size(); ++i) {
+    const std::string field = at("metadata.taints", i);
+    if (const auto problem = qualified_name_problem(taints[i]["key"].as_string())) {
+      causes.invalid(field + ".key", Value{taints[i]["key"].as_string()}, *problem);
+    }
+    check_one_of(taints[i]["effect"], field + ".effect", {"NoSchedule", "PreferNoSchedule", "NoExecute"}, causes);
+  }
+}
+
+/// The rules of a node's spec that older builds did not have.
+void check_node_spec(const Value& spec, Causes& causes) {
+  const Value& taints = spec["taints"];
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (size_t i = 0; i < taints.size(); ++i) {
+    const std::string field = at("metadata.taints", i);
+    const Value& value = taints[i]["value"];
+    if (const auto problem = label_value_problem(value.as_string())) causes.invalid(field + ".value", value, *problem);
+    if (known.emplace(taints[i]["effect"].as_string(), taints[i]["key"].as_string()).second) continue;
+    causes.add({field, "FieldValueDuplicate",
+                "Duplicate value: " + to_json(taints[i]) + ": taints must be unique by key and effect pair"});
+  }
+  const Value& networks = spec["podCIDRs"];
+  for (size_t i = 0; i < networks.size(); ++i) {
+    if (parse_legacy_cidr(networks[i].as_string())) continue;
+    causes.invalid(at("spec.podCIDRs", i), networks[i], kNoNetwork);
+  }
+  if (networks.size() > 2) {
+    causes.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family");
+  }
+}
+
+void check_amounts(const Value& status, Causes& causes) {
+  for (const char* list : {"capacity", "allocatable"}) {
+    for (const auto& amount : status[list].members()) {
+      const std::string field = std::string{"status."} + list + "." + std::string{amount.key()};
+      check_resource_amount(amount.key(), amount.value, field, causes);
+    }
+  }
+}
+
+/// Of an update: an address is stated once.
+void check_node_addresses(const Value& status, Causes& causes) {
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (size_t i = 0; i < status["addresses"].size(); ++i) {
+    const Value& address = status["addresses"][i];
+    if (known.emplace(address["type"].as_string(), address["address"].as_string()).second) continue;
+    causes.duplicate(at("status.addresses", i), address);
+  }
+}
+
+/// What is assigned to a node once.
+void check_assigned(const Value& spec, Value before, Causes& causes) {
+  unite_networks(before);
+  if (!before["podCIDRs"].is_empty() && before["podCIDRs"] != spec["podCIDRs"]) {
+    causes.forbidden("spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");
+  }
+  const Value& provider = before["providerID"];
+  if (provider.is_empty() || provider == spec["providerID"]) return;
+  // Kubernetes shows no value.
+  causes.invalid(
+      "spec.providerID", Value{"null"},
+      spec["providerID"].is_empty() ? "field cannot be cleared once set" : "field cannot be modified once set");
+}
+
+void check_node_object(const Value& object, const Write& write, Causes& causes) {
+  check_node_taints(object["spec"]["taints"], causes);
+  check_new(object["spec"], old_of(write)["spec"], check_node_spec, causes);
+  if (write.old == nullptr) {
+    check_amounts(object["status"], causes);
+  } else {
+    check_assigned(object["spec"], old_of(write)["spec"], causes);
+  }
+}
+
+void check_node_status(const Value& object, const Write& write, Causes& causes) {
+  const auto check_values = [](const Value& status, Causes& found) {
+    check_amounts(status, found);
+    check_node_addresses(status, found);
+  };
+  check_new(object["status"], old_of(write)["status"], check_values, causes);
+}
+
+}  // namespace
+
+const std::vector<Rules>& node_rules() {
+  static const std::vector<Rules> kRules = {{.type = "nodes",
+                                             .takes_status = true,
+                                             .fill = fill_node,
+                                             .check = check_node_object,
+                                             .fill_status = fill_node_status,
+                                             .check_status = check_node_status}};
+  return kRules;
+}
+
+}  // namespace shiplog::api
