@@ -93,15 +93,20 @@ Result<std::vector<Value>> named_param(const WebhookCalls& calls, const Kind& ki
   return params;
 }
 
+/// Why a policy cannot be applied that has a kind of parameters which is not served; "": it can.
+std::string unresolved_params(const AdmissionPolicy& policy, const Kinds& kinds) {
+  if (!policy.has_params() || kinds.find_kind(policy.param_version, policy.param_kind) != nullptr) return {};
+  const std::string core = policy.param_version.find('/') == std::string::npos ? "/" : "";
+  return "failed to configure policy: failed to find resource referenced by paramKind: '" + core +
+         policy.param_version + ", Kind=" + policy.param_kind + "'";
+}
+
 /// What the policy is evaluated with, once for each; null: it has no parameters. Errors: the binding cannot be used;
 /// kTooLarge, as it has too many.
 Result<std::vector<Value>> params_of(const WebhookCalls& calls, const AdmissionPolicy& policy,
                                      const AdmissionPolicyBinding& binding, const AdmissionRequest& request) {
   if (!policy.has_params() || binding.param_ref.is_null()) return std::vector<Value>{Value{}};
-  const Kind* kind = request.kinds->find_kind(policy.param_version, policy.param_kind);
-  if (kind == nullptr) {
-    return wrong("paramKind kind `" + policy.param_version + ", Kind=" + policy.param_kind + "` not known");
-  }
+  const Kind* kind = request.kinds->find_kind(policy.param_version, policy.param_kind);  // see unresolved_params()
   const Value& reference = binding.param_ref;
   std::string ns = reference["namespace"].str();
   if (!kind->namespaced && !ns.empty()) {
@@ -130,11 +135,21 @@ class PolicyOutcomes {
 
   void deny(const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding, const std::string& why,
             const std::string& reason = {}) {
+    deny(policy, policy_text(policy) + " with binding '" + binding.name + "' denied request: " + why, reason);
+  }
+
+  /// `message`: the whole one.
+  void deny(const AdmissionPolicy& policy, const std::string& message, const std::string& reason) {
     if (admission_.denial) return;
-    const std::string message =
-        "ValidatingAdmissionPolicy '" + policy.name + "' with binding '" + binding.name + "' denied request: " + why;
     admission_.denial = denial_of(message, reason.empty() ? "Invalid" : reason);
     admission_.may_quote = reads_secrets(policy);
+  }
+
+  /// The policy cannot be applied to any request.
+  void misconfigured(const AdmissionPolicy& policy, const std::string& why) {
+    log::warn("admission_policy.misconfigured",
+              {log::kv("policy", policy.name), log::kv("ignored", !policy.fails_closed), log::kv("reason", why)});
+    if (policy.fails_closed) deny(policy, policy_text(policy) + " denied request: " + why, "");
   }
 
   /// The binding cannot be applied to the request.
@@ -149,8 +164,8 @@ class PolicyOutcomes {
       if (binding.denies) deny(policy, binding, failure.message, failure.reason);
       if (binding.audits) audit(policy, binding, failure);
       if (binding.warns) {
-        admission_.warnings.push_back("Validation failed for ValidatingAdmissionPolicy '" + policy.name +
-                                      "' with binding '" + binding.name + "': " + failure.message);
+        admission_.warnings.push_back("Validation failed for " + policy_text(policy) + " with binding '" +
+                                      binding.name + "': " + failure.message);
       }
     }
     for (const std::string& error : verdict.annotation_errors) deny(policy, binding, error);
@@ -170,6 +185,10 @@ class PolicyOutcomes {
   }
 
  private:
+  static std::string policy_text(const AdmissionPolicy& policy) {
+    return "ValidatingAdmissionPolicy '" + policy.name + "'";
+  }
+
   void audit(const AdmissionPolicy& policy, const AdmissionPolicyBinding& binding,
              const PolicyVerdict::Failure& failure) {
     // Without the message, which may quote the object or a parameter; once, however many parameters there are.
@@ -296,6 +315,10 @@ PolicyAdmission apply_policies(const WebhookCalls& calls, const AdmissionPolicie
   for (const BoundPolicy& each : *bound) {
     const Kind* wanted = kind_for(each.policy->match, request);
     if (wanted == nullptr) continue;
+    if (const std::string why = unresolved_params(*each.policy, *request.kinds); !why.empty()) {
+      outcomes.misconfigured(*each.policy, why);
+      continue;
+    }
     const bool unseen = needs_conversion(request, *wanted);
     ExpressionInput input = expression_input(request, *wanted, calls.authorizer);
     input.ns = request.in_namespace;

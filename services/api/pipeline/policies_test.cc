@@ -462,7 +462,17 @@ TEST_F(PoliciesTest, AParamKindThatIsNoLongerDefinedIsAnError) {
   EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 201);
   server_.put(ObjectRemoved{{type::kCustomResourceDefinition, "", "shirts.example.com"}});
   expect_contains(message("POST", kPolicedMaps, config_map("b")),
-                  "paramKind kind `example.com/v2, Kind=Shirt` not known");
+                  "ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource "
+                  "referenced by paramKind: 'example.com/v2, Kind=Shirt'");
+}
+
+TEST_F(PoliciesTest, AParamKindThatIsNotServedIsAnErrorOfBindingsWithoutParametersToo) {
+  const std::string param = "paramKind: {apiVersion: v1, kind: Nope}, ";
+  const std::string valid = "validations: [{expression: 'true'}]";
+  bind("closed", param + rules("configmaps") + valid);
+  bind("open", "failurePolicy: Ignore, " + param + rules("serviceaccounts") + valid);
+  expect_contains(message("POST", kPolicedMaps, config_map("a")), "referenced by paramKind: '/v1, Kind=Nope'");
+  EXPECT_EQ(status("POST", "/api/v1/namespaces/default/serviceaccounts", json_of("{metadata: {name: a}}")), 201);
 }
 
 // Secrets.
