@@ -55,6 +55,11 @@ class WebhookServer {
     const std::lock_guard lock{mutex_};
     return headers_[path];
   }
+  /// The query of the newest request for `path`.
+  std::string query(const std::string& path) {
+    const std::lock_guard lock{mutex_};
+    return queries_[path];
+  }
   std::vector<Value> asked(const std::string& path) {
     const std::lock_guard lock{mutex_};
     return asked_[path];
@@ -75,6 +80,7 @@ class WebhookServer {
       const std::lock_guard lock{mutex_};
       asked_[request.path].push_back(asked);
       headers_[request.path] = request.headers;
+      queries_[request.path] = request.target.substr(request.path.size());
       answer = answers_[request.path];
     }
     Value response = answer ? answer(asked) : Value::object({{"allowed", true}});
@@ -92,6 +98,7 @@ class WebhookServer {
   std::mutex mutex_;
   HttpResponse raw_;
   std::map<std::string, HttpHeaders> headers_;
+  std::map<std::string, std::string> queries_;
   std::map<std::string, Answer> answers_;
   std::map<std::string, std::vector<Value>> asked_;
   std::unique_ptr<HttpServer> server_;  // last: its handler uses the rest
@@ -134,13 +141,23 @@ class WebhookConfiguration {
   std::string target_, name_;
 };
 
+std::vector<std::string> warnings_of(const Answer& answer) {
+  std::vector<std::string> warnings;
+  for (const auto& [name, value] : answer.headers.all()) {
+    if (equal_ignoring_case(name, "warning")) warnings.push_back(value);
+  }
+  return warnings;
+}
+
 Value labelled(const std::string& name, const std::string& test) {
   return config_map(name, "{}", R"({"test":")" + test + "\"}");
 }
 
 TEST(Webhooks, MutatingWebhooksPatchInTheOrderOfTheirNamesAndValidatingOnesReceiveTheResult) {
-  const WebhookConfiguration second{true, "mut-b", "/mut-b", "{}", "order"};
-  const WebhookConfiguration first{true, "mut-a", "/mut-a", "{}", "order"};
+  const std::string creations = R"({"rules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],
+      "resources":["configmaps"]}]})";
+  const WebhookConfiguration second{true, "mut-b", "/mut-b", creations, "order"};
+  const WebhookConfiguration first{true, "mut-a", "/mut-a", creations, "order"};
   const WebhookConfiguration third{false, "mut-v", "/mut-v", "{}", "order"};
   EXPECT_EQ(first.made.headers.get("Warning"), "");
   webhook_server().set_answer(
@@ -197,6 +214,43 @@ TEST(Webhooks, ADenialOfADeletionInACollectionIsReturnedWithItsCode) {
   EXPECT_EQ(api().remove(kConfigMaps + "/kept").status, 200);
 }
 
+TEST(Webhooks, WarningsAboutDeletionsInACollectionAreSentOnce) {
+  for (const char* name : {"gone-1", "gone-2"}) {
+    ASSERT_EQ(api().post(kConfigMaps, labelled(name, "goes")).status, 201);
+  }
+  const WebhookConfiguration configured{false, "goes", "/goes"};
+  webhook_server().set_answer("/goes", [](const Value&) {
+    return Value::object({{"allowed", true}, {"warnings", Value::array({"it goes", "", "it goes"})}});
+  });
+  const Answer deleted = api().call("DELETE", kConfigMaps + "?labelSelector=test%3Dgoes");
+  ASSERT_EQ(deleted.status, 200) << deleted;
+  EXPECT_EQ(warnings_of(deleted), std::vector<std::string>{R"(299 - "it goes")"});
+}
+
+TEST(Webhooks, ADeletionCannotBePatched) {
+  ASSERT_EQ(api().post(kConfigMaps, labelled("patched-away", "patches-away")).status, 201);
+  {
+    const WebhookConfiguration configured{true, "patches-away", "/patches-away", R"({"failurePolicy":"Ignore"})"};
+    webhook_server().set_answer("/patches-away",
+                                [](const Value&) { return patched_by(R"([{"op":"remove","path":"/data"}])"); });
+    expect_failure(api().remove(kConfigMaps + "/patched-away"), 500, "InternalError",
+                   "Internal error occurred: admission webhook \"patches-away.hooks.example\" attempted to modify the "
+                   "object, which is not supported for this operation");
+  }
+  EXPECT_EQ(api().remove(kConfigMaps + "/patched-away").status, 200);
+}
+
+TEST(Webhooks, ADenialMayTellWhenToTryAgain) {
+  const WebhookConfiguration configured{false, "later", "/later"};
+  webhook_server().set_answer("/later", [](const Value&) {
+    return json(R"({"allowed":false,"status":{"code":429,"reason":"TooManyRequests","message":"busy",
+                    "details":{"retryAfterSeconds":7}}})");
+  });
+  const Answer refused = api().post(kConfigMaps, labelled("later", "later"));
+  EXPECT_EQ(refused.status, 429) << refused;
+  EXPECT_EQ(refused.headers.get("Retry-After"), "7");
+}
+
 TEST(Webhooks, UpdatesPatchesAndDeletionsContainTheOldObject) {
   const WebhookConfiguration configured{false, "guards", "/guards"};
   webhook_server().set_answer("/guards", [](const Value& request) {
@@ -242,6 +296,32 @@ TEST(Webhooks, AWebhookThatTimesOutHasFailed) {
   const Answer refused = api().post(kConfigMaps, labelled("slow", "slow"));
   hold.unlock();
   expect_failure(refused, 500, "InternalError", "failed calling webhook \"slow.hooks.example\"");
+}
+
+TEST(Webhooks, ACallTakesNoLongerThanTheTimeoutOfTheRequest) {
+  const WebhookConfiguration longer{true, "timed-a", "/timed-a", R"({"timeoutSeconds":20})", "timed"};
+  const WebhookConfiguration shorter{false, "timed-b", "/timed-b", R"({"timeoutSeconds":2})", "timed"};
+  ASSERT_EQ(api().post(kConfigMaps + "?timeout=15s", labelled("timed", "timed")).status, 201);
+  EXPECT_EQ(webhook_server().query("/timed-a"), "?timeout=15s");
+  EXPECT_EQ(webhook_server().query("/timed-b"), "?timeout=2s");
+}
+
+TEST(Webhooks, WhenTheTimeOfTheRequestIsOverNothingIsStored) {
+  static std::mutex held;
+  const std::string ignored = R"({"timeoutSeconds":20,"failurePolicy":"Ignore"})";
+  const WebhookConfiguration slow{true, "over-a", "/over-a", ignored, "over"};
+  const WebhookConfiguration next{true, "over-b", "/over-b", ignored, "over"};
+  webhook_server().set_answer("/over-a", [](const Value&) {
+    const std::lock_guard wait{held};
+    return Value::object({{"allowed", true}});
+  });
+  std::unique_lock hold{held};
+  const Answer refused = api().post(kConfigMaps + "?timeout=1s", labelled("over", "over"));
+  hold.unlock();
+  expect_failure(refused, 504, "Timeout", "Timeout: request did not complete within requested timeout");
+  EXPECT_EQ(webhook_server().query("/over-a"), "?timeout=1s");
+  EXPECT_TRUE(webhook_server().asked("/over-b").empty());
+  EXPECT_EQ(api().get(kConfigMaps + "/over").status, 404);
 }
 
 TEST(Webhooks, AHostileResponseFailsTheRequestAndNothingElse) {
@@ -316,6 +396,72 @@ TEST(Webhooks, AReinvokedWebhookReceivesTheChangesOfLaterOnes) {
   EXPECT_TRUE(seen[0]["object"]["data"]["b"].is_null());
   EXPECT_EQ(seen[1]["object"]["data"]["b"].str(), "1");
   EXPECT_EQ(webhook_server().asked("/again-b").size(), 1U);
+}
+
+TEST(Webhooks, AChangeInTheSecondRoundReinvokesLaterWebhooks) {
+  const std::string if_needed = R"({"reinvocationPolicy":"IfNeeded"})";
+  const WebhookConfiguration first{true, "rounds-a", "/rounds-a", if_needed, "rounds"};
+  const WebhookConfiguration second{true, "rounds-b", "/rounds-b", if_needed, "rounds"};
+  webhook_server().set_answer("/rounds-a", [](const Value& request) {
+    return request["object"]["data"]["b"].is_null() ? Value::object({{"allowed", true}})
+                                                    : patched_by(R"([{"op":"add","path":"/data/a","value":"1"}])");
+  });
+  webhook_server().set_answer("/rounds-b", [](const Value& request) {
+    return request["object"]["data"]["b"].is_null() ? patched_by(R"([{"op":"add","path":"/data","value":{"b":"1"}}])")
+                                                    : Value::object({{"allowed", true}});
+  });
+  ASSERT_EQ(api().post(kConfigMaps, labelled("rounds", "rounds")).status, 201);
+  EXPECT_EQ(webhook_server().asked("/rounds-a").size(), 2U);
+  const auto seen = webhook_server().asked("/rounds-b");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[1]["object"]["data"]["a"].str(), "1");
+}
+
+TEST(Webhooks, WhatAWebhookSetsHasNoOwner) {
+  const WebhookConfiguration configured{true, "owners", "/owners"};
+  webhook_server().set_answer("/owners", [](const Value& request) {
+    return request["operation"].as_string() == "CREATE"
+               ? patched_by(R"([{"op":"add","path":"/data","value":{"hooked":"1"}}])")
+               : Value::object({{"allowed", true}});
+  });
+  const Answer made = api().post(kConfigMaps + "?fieldManager=me", labelled("owned", "owners"));
+  ASSERT_EQ(made.status, 201) << made;
+  const Value& fields = made.json["metadata"]["managedFields"][0]["fieldsV1"];
+  EXPECT_FALSE(fields["f:metadata"]["f:labels"].is_null());
+  EXPECT_TRUE(fields["f:data"].is_null()) << to_json(fields);
+  EXPECT_EQ(webhook_server().asked("/owners").back()["object"]["metadata"]["managedFields"],
+            made.json["metadata"]["managedFields"]);
+  const std::string apply =
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"owned"},"data":{"hooked":"2"}})";
+  const Answer applied = api().call("PATCH", kConfigMaps + "/owned?fieldManager=other", apply,
+                                    {{"Content-Type", "application/apply-patch+yaml"}});
+  EXPECT_EQ(applied.status, 200) << applied;
+  EXPECT_EQ(applied.json["data"]["hooked"].str(), "2");
+}
+
+TEST(Webhooks, OwnersThatAWebhookHasBrokenAreReset) {
+  const WebhookConfiguration configured{true, "breaks", "/breaks"};
+  webhook_server().set_answer("/breaks", [](const Value&) {
+    return patched_by(R"([{"op":"replace","path":"/metadata/managedFields","value":[{"manager":"m"}]}])");
+  });
+  const Answer made = api().post(kConfigMaps + "?fieldManager=me", labelled("broken", "breaks"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["metadata"]["managedFields"][0]["manager"].str(), "me");
+  EXPECT_EQ(warnings_of(made),
+            std::vector<std::string>{"299 - \".metadata.managedFields was in an invalid state after admission; this "
+                                     "could be caused by an outdated mutating admission controller; please fix your "
+                                     "requests: operation must be `Apply` or `Update`\""});
+}
+
+TEST(Webhooks, ValidatingOnesSeeTheIdentityOfANewObject) {
+  const WebhookConfiguration configured{false, "identity", "/identity"};
+  const Answer made = api().post(kConfigMaps, labelled("identity", "identity"));
+  ASSERT_EQ(made.status, 201) << made;
+  const Value seen = webhook_server().asked("/identity").back()["object"]["metadata"];
+  for (const char* field : {"uid", "creationTimestamp"}) {
+    EXPECT_FALSE(seen[field].is_empty()) << field;
+    EXPECT_EQ(seen[field], made.json["metadata"][field]);
+  }
 }
 
 TEST(Webhooks, AServiceIsCalledAtItsExternalNameUnderItsOwn) {

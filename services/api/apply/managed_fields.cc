@@ -289,6 +289,17 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
   const bool migrates = writer.manager == "kubectl" && live["metadata"]["annotations"].contains(kLastApplied);
   if (migrates) {
     applied.object.edit("metadata").edit("annotations").set(kLastApplied, to_json(patch) + "\n");
+Result<void> check_managed_fields(const Value& managed_fields) {
+  const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
+  for (const Value& entry : managed_fields.items()) {
+    const std::string_view operation = entry["operation"].as_string();
+    if (operation != kApply && operation != kUpdate) return wrong("operation must be `Apply` or `Update`");
+    if (entry["apiVersion"].is_empty()) return wrong("apiVersion must not be empty");
+  }
+  SHIPLOG_TRY(read_managers(managed_fields));
+  return ok();
+}
+
   }
 
   FieldChanges changes = compare_fields(live.is_null() ? Value::object() : live, applied.object, schema);

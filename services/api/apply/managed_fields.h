@@ -26,6 +26,9 @@ struct FieldWriter {
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after);
 
 /// `after` differs from `before` in nothing, or only in the times of metadata.managedFields: nothing is to be written
+/// Whether a list of metadata.managedFields can be read; what is wrong, in upstream's words, as far as it has any.
+Result<void> check_managed_fields(const Value& managed_fields);
+
 /// (SSA-10). An apply sets its time before admission fills in what the patch does not name, an element of an atomic
 /// list for example, which may make of it what is stored.
 bool same_but_for_times(const Value& before, const Value& after);

@@ -159,7 +159,7 @@ std::optional<Error> Converter::call(const JobPtr& job) {
   const int64_t seconds = seconds_of_call(task, now);
   const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(seconds) + "s";
   WebhookQuestion question{.body = to_json(conversion_review(version, originals, wanted, uid)),
-                           .timeout_seconds = seconds,
+                           .timeout = Millis{seconds * 1000},
                            .headers = trace_headers(calls),
                            .use = WebhookUse::kConversion};
   question.most_answer_bytes = kMostAnswerBytes + kMostGrowth * question.body.size();

@@ -103,6 +103,20 @@ Admission admission_for(const Server& server, const RequestContext& context, con
   return admission;
 }
 
+std::string random_uid(const Server& server) {
+  std::string uid = uid_from(new_entry_id(*server.options.random), 0);
+  uid[14] = '4';
+  return uid;
+}
+
+void give_identity(const Server& server, Value& object) {
+  Value& metadata = object.edit("metadata");
+  if (metadata["uid"].is_empty()) metadata.set("uid", random_uid(server));
+  if (metadata["creationTimestamp"].is_empty()) {
+    metadata.set("creationTimestamp", rfc3339(server.options.clock->now()));
+  }
+}
+
 bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating) {
   const Webhooks* webhooks = server.options.webhooks;
   if (webhooks == nullptr || webhooks->none(mutating)) return false;

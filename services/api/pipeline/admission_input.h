@@ -17,6 +17,11 @@ FieldWriter field_writer_for(const Server& server, const RequestContext& context
 Admission admission_for(const Server& server, const RequestContext& context, const WriteRequest& write,
                         Proposal& proposal);
 
+/// A uid of random bits, as Kubernetes draws them.
+std::string random_uid(const Server& server);
+/// The uid and the creation time of an object that is created, where it has none yet. Else the fold fills them in.
+void give_identity(const Server& server, Value& object);
+
 /// Whether webhooks have to be called about the write, by their rules.
 bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating);
 /// Whether some admission policy may be about the write.

@@ -222,18 +222,6 @@ Rejection refusal_of(const Server& server, const RequestContext& context, const 
   return rejection;
 }
 
-std::string random_uid(const Server& server) {
-  std::string uid = uid_from(new_entry_id(*server.options.random), 0);
-  uid[14] = '4';
-  return uid;
-}
-
-/// The answer to a dry run has what the fold would have filled in: clients rely on finding it.
-void fill_as_the_fold_would(const Server& server, Value& object) {
-  object.edit("metadata").set("uid", random_uid(server));
-  object.edit("metadata").set("creationTimestamp", rfc3339(server.options.clock->now()));
-}
-
 /// Completes an object that is created, and rejects what the fold does not check: in the ephemera, that the namespace
 /// does not exist. A dry run continues with everything folded that was acknowledged before it.
 awaitable<StageResult<Value>> complete_creation(const Server& server, const RequestContext& context,
@@ -248,7 +236,7 @@ awaitable<StageResult<Value>> complete_creation(const Server& server, const Requ
   const bool adds_token = !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
                           serviceaccount_token::is_token_secret(object);
   if (dry_run) {
-    fill_as_the_fold_would(server, object);
+    give_identity(server, object);  // clients rely on finding it in the answer
     auto current = co_await when_current(server.store(*context.kind), lane);
     if (!current) co_return std::move(current).error();
   }

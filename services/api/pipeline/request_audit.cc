@@ -6,7 +6,9 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "events/base/json.h"
 #include "events/base/valid_utf8.h"
+#include "services/api/auditing/redact.h"
 #include "services/api/auth/rbac/attributes.h"
 
 namespace shiplog::api {
@@ -139,6 +141,26 @@ void RequestAudit::writes(const RequestContext& context, const Value& object) {
 void RequestAudit::annotated(const std::string& key, const std::string& value) {
   const std::lock_guard lock{annotations_mutex_};
   facts_.annotations.emplace(key, value);
+}
+
+void RequestAudit::mutated_by(const AdmissionWebhook& webhook, const MutatingCall& call,
+                              const AdmissionResponse& response) {
+  if (!response.called) return;
+  const std::string key =
+      "mutation.webhook.admission.k8s.io/round_" + std::to_string(call.round) + "_index_" + std::to_string(call.index);
+  Value about = Value::object({{"configuration", webhook.configuration}, {"webhook", webhook.name}});
+  Value mutation = about;
+  mutation.set("mutated", call.changed);
+  annotated(key, to_json(mutation));
+  if (response.failed_open) annotated("failed-open." + key, webhook.name);
+  for (const auto& [name, value] : response.annotations) annotated(name, value);
+  // A patch is content of the object, which is recorded from that level on.
+  if (response.denial || response.patch.is_null() || facts_.decision.level < AuditLevel::kRequest) return;
+  Value patch = response.patch;
+  redact_tokens(patch, facts_.resource);
+  about.set("patch", std::move(patch));
+  about.set("patchType", "JSONPatch");
+  annotated("patch" + key.substr(key.find('.')), to_json(about));
 }
 
 void RequestAudit::committed(const RequestContext& context, const ObjectKey& object, const EntryId& entry,

@@ -24,9 +24,16 @@ class RequestAudit {
   void resolved(const RequestTarget& target, const std::string& body, std::string_view content_type);
   /// The object that is written, as it is proposed.
   void writes(const RequestContext& context, const Value& object);
-  /// An admission policy adds this. A key that is there stays as it is. Threads: any: objects of a collection are
-  /// deleted at the same time.
+  /// An admission policy or webhook adds this. A key that is there stays as it is. Threads: any: objects of a
+  /// collection are deleted at the same time.
   void annotated(const std::string& key, const std::string& value);
+  /// A call of a mutating webhook, in upstream's annotations.
+  struct MutatingCall {
+    int round = 0;
+    size_t index = 0;  ///< of the webhook, in the order of all
+    bool changed = false;
+  };
+  void mutated_by(const AdmissionWebhook& webhook, const MutatingCall& call, const AdmissionResponse& response);
   /// The entry of the journal that holds the change of the object, or its refusal.
   void committed(const RequestContext& context, const ObjectKey& object, const EntryId& entry, const Outcome& outcome);
 
@@ -43,7 +50,7 @@ class RequestAudit {
   const Auditor& auditor_;
   const Clock& clock_;
   AuditedRequest facts_;
-  mutable std::mutex annotations_mutex_;  // of those in facts_, as soon as policies may add some
+  mutable std::mutex annotations_mutex_;  // of those in facts_, as soon as admission may add some
   bool authenticated_;
 };
 

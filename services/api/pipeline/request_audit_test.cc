@@ -69,6 +69,55 @@ TEST(RequestAudit, WhatPoliciesFindIsInTheEventOfTheResponse) {  // ADM-3
             std::string::npos);
 }
 
+TEST(RequestAudit, CallsOfMutatingWebhooksAreInTheEvents) {
+  AdmissionWebhook webhook;
+  webhook.configuration = "c";
+  webhook.name = "a.b.c";
+  AdmissionResponse patches;
+  patches.called = true;
+  patches.patch = Value::array({Value::object({{"op", "add"}, {"path", "/data/token"}, {"value", "secret"}})});
+  patches.annotations = {{"a.b.c/why", "so"}};
+  AdmissionResponse fails;
+  fails.called = fails.failed_open = true;
+  for (const auto level : {AuditLevel::kMetadata, AuditLevel::kRequest}) {
+    std::vector<Value> events;
+    {
+      std::vector<std::unique_ptr<AuditBackend>> backends;
+      backends.push_back(
+          std::make_unique<AuditBackend>(AuditBackend::Options{.plugin = "log"}, std::make_unique<KeptEvents>(events)));
+      Auditor auditor{AuditPolicy{}, std::move(backends)};
+      ManualServer server;
+      server.server().options.auditor = &auditor;
+      RequestAudit audit{server.server(),
+                         ManualServer::request("POST", "/api/v1/namespaces/default/secrets"),
+                         "id",
+                         TraceContext{},
+                         nullptr,
+                         AuditDecision{.level = level, .omitted = {}}};
+      audit.mutated_by(webhook, {.round = 0, .index = 2, .changed = true}, patches);
+      audit.mutated_by(webhook, {.round = 1, .index = 0, .changed = false}, fails);
+      audit.mutated_by(webhook, {.round = 1, .index = 1, .changed = false}, AdmissionResponse{});
+      audit.record(AuditStage::kResponseComplete, 200, nullptr, nullptr);
+    }  // delivers it
+    ASSERT_EQ(events.size(), 1U);
+    std::map<std::string, std::string> annotations;
+    for (const auto& each : events[0]["annotations"].members()) annotations[std::string{each.key()}] = each.value.str();
+    annotations.erase("shiplog.io/trace");
+    std::map<std::string, std::string> wanted = {
+        {"mutation.webhook.admission.k8s.io/round_0_index_2",
+         R"({"configuration":"c","mutated":true,"webhook":"a.b.c"})"},
+        {"mutation.webhook.admission.k8s.io/round_1_index_0",
+         R"({"configuration":"c","mutated":false,"webhook":"a.b.c"})"},
+        {"failed-open.mutation.webhook.admission.k8s.io/round_1_index_0", "a.b.c"},
+        {"a.b.c/why", "so"}};
+    if (level == AuditLevel::kRequest) {
+      wanted["patch.webhook.admission.k8s.io/round_0_index_2"] =
+          R"({"configuration":"c","patch":[{"op":"add","path":"/data/token","value":"<redacted>"}],"patchType":"JSONPatch","webhook":"a.b.c"})";
+    }
+    EXPECT_EQ(annotations, wanted);
+  }
+}
+
 // The objects of a collection are deleted at the same time, each judged by the admission policies.
 TEST(RequestAudit, AnnotationsMayBeAddedByThreadsAtTheSameTime) {
   constexpr int kThreads = 4;

@@ -1,9 +1,11 @@
 #include "services/api/pipeline/responses.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
 #include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "events/base/yaml.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
@@ -27,6 +29,27 @@ Value shown_in(const RequestContext& context, Value object) {
 
 }  // namespace
 
+std::vector<std::string> sent_warnings(const Warnings& warnings) {
+  constexpr size_t kMostBytes = 4096;
+  constexpr size_t kLongestOfMany = 256;
+  std::vector<std::string> sent;
+  size_t bytes = 0;
+  for (const std::string& warning : warnings) {
+    if (warning.empty() || std::ranges::find(sent, warning) != sent.end()) continue;
+    sent.push_back(warning);
+    bytes += warning.size();
+  }
+  if (bytes <= kMostBytes) return sent;
+  bytes = 0;
+  size_t count = 0;
+  for (; count < sent.size() && bytes < kMostBytes; ++count) {
+    sent[count] = printable(sent[count], kLongestOfMany);
+    bytes += sent[count].size();
+  }
+  sent.resize(count);
+  return sent;
+}
+
 std::string warning_header(std::string_view warning) {
   std::string quoted = "299 - \"";
   for (const char c : warning) {
@@ -38,16 +61,11 @@ std::string warning_header(std::string_view warning) {
 }
 
 void send(const RequestContext& context, int status, const std::string& content_type, std::string body,
-          const Warnings& warnings) {
+          const Warnings& warnings, int64_t retry_after_seconds) {
   HttpResponse response{
       status, {{"Content-Type", content_type}, {"Cache-Control", "no-cache, private"}}, std::move(body)};
-  constexpr size_t kMostWarningBytes = 4096;  // as kube-apiserver
-  size_t bytes = 0;
-  for (const std::string& warning : warnings) {
-    bytes += warning.size();
-    if (bytes > kMostWarningBytes) break;
-    response.headers.add("Warning", warning_header(warning));
-  }
+  for (const std::string& warning : sent_warnings(warnings)) response.headers.add("Warning", warning_header(warning));
+  if (retry_after_seconds > 0) response.headers.set("Retry-After", std::to_string(retry_after_seconds));
   context.writer->send(std::move(response));
 }
 
@@ -109,8 +127,9 @@ void answer_list(const RequestContext& context, std::vector<Value> items, Value 
 }
 
 void answer_status(const RequestContext& context, int http, const Value& status, const Warnings& warnings) {
-  if (context.accept.yaml) return send(context, http, "application/yaml", to_yaml(status), warnings);
-  send(context, http, "application/json", to_json(status) + "\n", warnings);
+  const int64_t retry_after = status["details"]["retryAfterSeconds"].as_int();
+  if (context.accept.yaml) return send(context, http, "application/yaml", to_yaml(status), warnings, retry_after);
+  send(context, http, "application/json", to_json(status) + "\n", warnings, retry_after);
 }
 
 void fail(const RequestContext& context, const Error& error) {

@@ -13,9 +13,13 @@ using Warnings = std::vector<std::string>;
 
 /// The value of a header Warning with this text.
 std::string warning_header(std::string_view warning);
+/// As kube-apiserver sends them: each once, no empty ones; of more than 4096 bytes, the first 256 bytes of each and
+/// then as many as fit.
+std::vector<std::string> sent_warnings(const Warnings& warnings);
 
+/// `retry_after_seconds`: of the header Retry-After; 0: none.
 void send(const RequestContext& context, int status, const std::string& content_type, std::string body,
-          const Warnings& warnings = {});
+          const Warnings& warnings = {}, int64_t retry_after_seconds = 0);
 /// The object in the form that the client accepts (Table, PartialObjectMetadata, YAML). `now`: for ages in Tables.
 void answer_object(const RequestContext& context, int status, const Value& object, UtcMillis now,
                    const Warnings& warnings = {});

@@ -144,8 +144,13 @@ struct Server : std::enable_shared_from_this<Server> {
   TokenSources token_sources() const { return {&objects, options.tokens, options.clock}; }
   /// Calls on behalf of the request.
   WebhookCalls webhook_calls(const RequestContext& context) const {
-    return {options.webhooks, &objects,      options.random,
-            post_blocking,    context.trace, std::make_shared<RequestAuthorizer>(options.access, context.user)};
+    return {options.webhooks,
+            &objects,
+            options.random,
+            post_blocking,
+            context.trace,
+            std::make_shared<RequestAuthorizer>(options.access, context.user),
+            context.arrived + std::chrono::milliseconds{context.timeout.value}};
   }
 
   /// The object in the version of the request's kind, opened. Errors: kNotFound in kubectl's words; kMethodNotAllowed,

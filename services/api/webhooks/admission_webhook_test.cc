@@ -179,6 +179,27 @@ TEST(AdmissionWebhooks, AnAnswerToAnotherQuestionIsNone) {
   }
 }
 
+TEST(AdmissionWebhooks, AnAnswerOfTheOldVersionNeedsNoTypeAndNoUid) {
+  for (const bool mutating : {true, false}) {
+    AdmissionWebhook old = webhook(kPods, "", mutating);
+    old.review_versions = {"v1beta1"};
+    const auto response = read_review(
+        old,
+        json(R"({"response":{"allowed":true,"patch":")" + base64_encode(R"([{"op":"remove","path":"/a"}])") + "\"}}"),
+        "u1");
+    ASSERT_TRUE(response.has_value());
+    EXPECT_EQ(response.value().patch.size(), mutating ? 1U : 0U);
+    EXPECT_FALSE(read_review(old, json("{}"), "u1").has_value());
+  }
+}
+
+TEST(AdmissionWebhooks, AuditAnnotationsHaveTheNameOfTheWebhook) {
+  auto response = answered(R"({"uid":"u1","allowed":true,"auditAnnotations":{"why":"so","a b":"no","x/y":"no"}})");
+  ASSERT_TRUE(response.has_value());
+  ASSERT_EQ(response.value().annotations.size(), 1U);
+  EXPECT_EQ(response.value().annotations[0], (std::pair<std::string, std::string>{"a.b.c/why", "so"}));
+}
+
 TEST(AdmissionWebhooks, ANamespaceSelectorIsAboutTheNamespaceOfTheObjectOrTheNamespaceItself) {
   const AdmissionWebhook only =
       webhook(R"({"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["*"]})",

@@ -26,13 +26,30 @@ void observe_call(const AdmissionWebhook& webhook, const std::string& operation,
       .observe(seconds);
 }
 
+/// What a call may take: its own timeout, but not longer than its request.
+Millis time_for_call(const WebhookCalls& calls, const AdmissionWebhook& webhook) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(calls.until - std::chrono::steady_clock::now());
+  return std::min(Millis{webhook.timeout_seconds * 1000}, Millis{left.count()});
+}
+
+AdmissionResponse denying(Denial denial) {
+  AdmissionResponse response;
+  response.called = true;
+  response.denial = std::move(denial);
+  return response;
+}
+
 /// The response of a webhook that could not be called.
-AdmissionResponse without_response(const AdmissionWebhook& webhook, const TraceContext& trace, const std::string& why) {
+AdmissionResponse without_response(const WebhookCalls& calls, const AdmissionWebhook& webhook, const std::string& why) {
   log::warn("webhook.failed",
             {log::kv("webhook", webhook.name), log::kv("configuration", webhook.configuration),
-             log::kv("ignored", !webhook.fails_closed), log::kv("reason", why), log::kv("trace_id", trace.id)});
+             log::kv("ignored", !webhook.fails_closed), log::kv("reason", why), log::kv("trace_id", calls.trace.id)});
+  if (time_for_call(calls, webhook) <= Millis{0}) return denying(out_of_time());
+  if (webhook.fails_closed) return denying(failed_call(webhook, why));
   AdmissionResponse response;
-  if (webhook.fails_closed) response.denial = failed_call(webhook, why);
+  response.called = true;
+  response.failed_open = true;
   return response;
 }
 
@@ -63,9 +80,10 @@ std::optional<AdmissionResponse> settled_by_conditions(const WebhookCalls& calls
   return response;
 }
 
-/// The responses of the validating webhooks, as they arrive.
+/// The responses of the selected validating webhooks, as they arrive.
 struct ValidatingResponses {
   std::mutex mutex;
+  std::vector<AdmissionWebhook> selected;
   std::vector<AdmissionResponse> responses;
   size_t missing = 0;
   OnAdmission done;
@@ -83,8 +101,15 @@ struct ValidatingResponses {
       if (--missing > 0) return;
     }
     AdmissionResponse combined;
-    for (AdmissionResponse& response : responses) {
+    for (size_t index = 0; index < responses.size(); ++index) {
+      AdmissionResponse& response = responses[index];
       std::ranges::move(response.warnings, std::back_inserter(combined.warnings));
+      std::ranges::move(response.annotations, std::back_inserter(combined.annotations));
+      if (response.failed_open) {
+        combined.annotations.emplace_back(
+            "failed-open.validating.webhook.admission.k8s.io/round_0_index_" + std::to_string(index),
+            selected[index].name);
+      }
       if (response.denial && !combined.denial) combined.denial = std::move(response.denial);
     }
     done(std::move(combined));
@@ -105,29 +130,25 @@ void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, co
   const Kind& wanted = *matched_kind(webhook, request);
   // Before its conditions: they would look for fields of the version that it names.
   if (needs_conversion(request, wanted)) {
-    return done(without_response(webhook, calls.trace, unconverted(request, wanted, "admission webhooks")));
+    return done(without_response(calls, webhook, unconverted(request, wanted, "admission webhooks")));
   }
   if (auto settled = settled_by_conditions(calls, webhook, request, wanted)) return done(*std::move(settled));
-  if (request.dry_run && !webhook.fit_for_dry_run) {
-    AdmissionResponse response;
-    response.denial = unfit_for_dry_run(webhook);
-    return done(std::move(response));
-  }
+  const Millis timeout = time_for_call(calls, webhook);
+  if (timeout <= Millis{0}) return done(denying(out_of_time()));
+  if (request.dry_run && !webhook.fit_for_dry_run) return done(denying(unfit_for_dry_run(webhook)));
   const auto endpoint = webhook_endpoint(
       webhook.client, [&](const ObjectKey& key) { return calls.objects->find(key); }, UnknownService::kRefused);
-  if (!endpoint)
-    return done(without_response(webhook, calls.trace, "failed to call webhook: " + endpoint.error().message));
+  if (!endpoint) return done(without_response(calls, webhook, "failed to call webhook: " + endpoint.error().message));
   const std::string uid = uid_from(new_entry_id(*calls.random), 0);
   const auto review = review_request(webhook, request, wanted, uid);
-  if (!review) return done(without_response(webhook, calls.trace, review.error().message));
-  const std::string shown = endpoint.value().shown + "?timeout=" + std::to_string(webhook.timeout_seconds) + "s";
-  WebhookQuestion question{
-      .body = to_json(review.value()), .timeout_seconds = webhook.timeout_seconds, .headers = trace_headers(calls)};
+  if (!review) return done(without_response(calls, webhook, review.error().message));
+  WebhookQuestion question{.body = to_json(review.value()), .timeout = timeout, .headers = trace_headers(calls)};
+  const std::string shown = endpoint.value().shown + question.query();
   calls.webhooks->call(
       endpoint.value(), std::move(question),
-      [post = calls.post, trace = calls.trace, webhook, uid, shown, operation = request.operation,
-       watch = metrics::Stopwatch{}, respond = done](Result<std::string> body) {
-        post([trace, webhook, uid, shown, operation, seconds = watch.seconds(), respond, body = std::move(body)] {
+      [calls, webhook, uid, shown, operation = request.operation, watch = metrics::Stopwatch{},
+       respond = done](Result<std::string> body) {
+        calls.post([calls, webhook, uid, shown, operation, seconds = watch.seconds(), respond, body = std::move(body)] {
           const auto finish = [&](AdmissionResponse response) {
             observe_call(webhook, operation, response.denial.has_value(), seconds);
             respond(std::move(response));
@@ -135,10 +156,10 @@ void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, co
           const Result<Value> answer = webhook_answer(body);
           if (!answer) {
             return finish(without_response(
-                webhook, trace, "failed to call webhook: Post \"" + shown + "\": " + answer.error().message));
+                calls, webhook, "failed to call webhook: Post \"" + shown + "\": " + answer.error().message));
           }
           auto response = read_review(webhook, answer.value(), uid);
-          if (!response) return finish(without_response(webhook, trace, response.error().message));
+          if (!response) return finish(without_response(calls, webhook, response.error().message));
           finish(std::move(response).value());
         });
       });
@@ -147,16 +168,14 @@ void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, co
 void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request, OnAdmission done) {
   const auto webhooks = calls.webhooks->configured(false);
   const auto responses = std::make_shared<ValidatingResponses>();
-  responses->responses.resize(webhooks->size());
-  responses->missing = webhooks->size() + 1;  // one for this loop, so that a response never completes it too early
+  std::ranges::copy_if(*webhooks, std::back_inserter(responses->selected),
+                       [&](const AdmissionWebhook& webhook) { return is_selected(webhook, request); });
+  responses->responses.resize(responses->selected.size());
+  // One for this loop, so that a response never completes it too early.
+  responses->missing = responses->selected.size() + 1;
   responses->done = std::move(done);
-  for (size_t index = 0; index < webhooks->size(); ++index) {
-    const AdmissionWebhook& webhook = (*webhooks)[index];
-    if (!is_selected(webhook, request)) {
-      responses->complete_one();
-      continue;
-    }
-    call_webhook(calls, webhook, request,
+  for (size_t index = 0; index < responses->selected.size(); ++index) {
+    call_webhook(calls, responses->selected[index], request,
                  [responses, index](AdmissionResponse response) { responses->add(index, std::move(response)); });
   }
   responses->complete_one();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@ struct WebhookCalls {
   std::function<void(std::function<void()>)> post;       ///< runs what reads a response, off the network's threads
   TraceContext trace;                                    ///< of the request
   std::shared_ptr<const cel::CelAuthorizer> authorizer;  ///< answers match conditions about the user of the request
+  /// When the time of the request is over: no call takes longer, and what fails then is answered with 504.
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
 };
 
 /// Whether the rules of some webhook match the request, so that it has to be called. Looks at no selector: cheap.
@@ -35,7 +38,7 @@ void call_webhook(const WebhookCalls& calls, const AdmissionWebhook& webhook, co
                   const OnAdmission& done);
 
 /// Calls the selected validating webhooks at once, then `done` once, here or from `calls.post`, with all
-/// warnings and the first denial in the order of the configurations.
+/// warnings and audit annotations and the first denial in the order of the configurations.
 void call_validating_webhooks(const WebhookCalls& calls, const AdmissionRequest& request, OnAdmission done);
 
 /// `request.object` with the patch of a mutating webhook, which is written for the version that the webhook was shown.

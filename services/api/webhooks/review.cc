@@ -4,6 +4,8 @@
 
 #include "events/base/base64.h"
 #include "events/base/json.h"
+#include "events/base/names.h"
+#include "events/base/utf8.h"
 #include "events/state/object.h"
 #include "services/api/versions/versions.h"
 
@@ -78,6 +80,16 @@ Denial denied_by(const AdmissionWebhook& webhook, const Value& response) {
   return denial;
 }
 
+/// Adds an annotation to the audit events of the request, under the name of the webhook.
+void take_annotation(const AdmissionWebhook& webhook, std::string_view key, const Value& value,
+                     AdmissionResponse& admission) {
+  constexpr size_t kMost = 20;  // as of a policy
+  constexpr size_t kLongest = 10 * 1024;
+  std::string name = webhook.name + "/" + std::string{key};
+  if (qualified_name_problem(name) || admission.annotations.size() >= kMost) return;
+  admission.annotations.emplace_back(std::move(name), printable(value.as_string(), kLongest));
+}
+
 /// The version of AdmissionReview that both sides know: the first one of the webhook's; "" if there is none.
 std::string review_version(const AdmissionWebhook& webhook) {
   const auto version = std::ranges::find_if(webhook.review_versions,
@@ -121,24 +133,30 @@ Result<Value> review_request(const AdmissionWebhook& webhook, const AdmissionReq
 Result<AdmissionResponse> read_review(const AdmissionWebhook& webhook, const Value& answer, const std::string& uid) {
   const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
   const std::string version = review_version(webhook);
-  if (answer["kind"].as_string() != "AdmissionReview" || answer["apiVersion"].as_string() != kGroup + version) {
+  const Value& response = answer["response"];
+  if (!response.is_object()) return wrong("received invalid webhook response: webhook response was absent");
+  const bool v1 = version == "v1";  // v1beta1 demands neither a type nor the uid of the answer
+  const bool is_review = answer["kind"].as_string() == "AdmissionReview";
+  if (v1 && (!is_review || answer["apiVersion"].as_string() != kGroup + version)) {
     return wrong("received invalid webhook response: expected an AdmissionReview of " + (kGroup + version) +
                  ", got kind \"" + answer["kind"].str() + "\", apiVersion \"" + answer["apiVersion"].str() + "\"");
   }
-  const Value& response = answer["response"];
-  if (!response.is_object()) return wrong("received invalid webhook response: webhook response was absent");
-  const bool v1 = version == "v1";
   if (v1 && response["uid"].as_string() != uid) {
     return wrong("received invalid webhook response: expected response.uid=\"" + uid + "\", got \"" +
                  response["uid"].str() + "\"");
   }
   AdmissionResponse admission;
+  admission.called = true;
   for (const Value& warning : response["warnings"].items()) admission.warnings.push_back(warning.str());
+  for (const auto& annotation : response["auditAnnotations"].members()) {
+    take_annotation(webhook, annotation.key(), annotation.value, admission);
+  }
   if (!response["allowed"].as_bool()) {
     admission.denial = denied_by(webhook, response["status"]);
     return admission;
   }
   if (response["patch"].is_empty()) return admission;
+  if (!webhook.mutating && !v1) return admission;
   if (!webhook.mutating) return wrong("received invalid webhook response: a validating webhook may not patch");
   if (v1 && response["patchType"].as_string() != "JSONPatch") {
     return wrong("received invalid webhook response: only JSONPatch is allowed as patchType, got \"" +
@@ -154,11 +172,29 @@ Result<AdmissionResponse> read_review(const AdmissionWebhook& webhook, const Val
   return admission;
 }
 
-Denial failed_call(const AdmissionWebhook& webhook, const std::string& why) {
-  const std::string message = "failed calling webhook \"" + webhook.name + "\": " + why;
+namespace {
+
+Denial internal_error(const std::string& message) {
   Denial denial{500, status_of(500, "InternalError", "Internal error occurred: " + message)};
   denial.status.set("details", Value::object({{"causes", Value::array({Value::object({{"message", message}})})}}));
   return denial;
+}
+
+}  // namespace
+
+Denial failed_call(const AdmissionWebhook& webhook, const std::string& why) {
+  return internal_error("failed calling webhook \"" + webhook.name + "\": " + why);
+}
+
+Denial patches_deletion(const AdmissionWebhook& webhook) {
+  return internal_error("admission webhook \"" + webhook.name +
+                        "\" attempted to modify the object, which is not supported for this operation");
+}
+
+Denial out_of_time() {
+  constexpr int kGatewayTimeout = 504;
+  return {kGatewayTimeout,
+          status_of(kGatewayTimeout, "Timeout", "Timeout: request did not complete within requested timeout")};
 }
 
 Denial failed_conditions(const AdmissionRequest& about, const std::string& why) {

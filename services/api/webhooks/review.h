@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "events/base/result.h"
@@ -25,6 +26,9 @@ struct AdmissionResponse {
   std::optional<Denial> denial;
   Value patch;  ///< RFC 6902; null: none
   std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>> annotations;  ///< of the request's audit events
+  bool called = false;       ///< or it would have been: its match conditions do not exclude the request
+  bool failed_open = false;  ///< it could not be called, and its failurePolicy is Ignore
 };
 
 /// The AdmissionReview that `hook` is sent about the request. `wanted`: see matched_kind(). `uid`: of the question.
@@ -41,5 +45,9 @@ Denial failed_call(const AdmissionWebhook& webhook, const std::string& why);
 Denial failed_conditions(const AdmissionRequest& about, const std::string& why);
 /// 400: the request is a dry run, and the hook would not leave things alone.
 Denial unfit_for_dry_run(const AdmissionWebhook& webhook);
+/// 500: it has patched what is deleted.
+Denial patches_deletion(const AdmissionWebhook& webhook);
+/// 504: the time of the request is over.
+Denial out_of_time();
 
 }  // namespace shiplog::api

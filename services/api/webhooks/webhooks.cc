@@ -35,6 +35,8 @@ Result<Value> webhook_answer(const Result<std::string>& answer) {
   return value;
 }
 
+std::string WebhookQuestion::query() const { return "?timeout=" + std::to_string((timeout.value + 999) / 1000) + "s"; }
+
 Webhooks::Webhooks()
     : ordered_mutating_{std::make_shared<const std::vector<AdmissionWebhook>>()},
       ordered_validating_{ordered_mutating_} {}
@@ -121,14 +123,14 @@ void Webhooks::call(const WebhookEndpoint& endpoint, WebhookQuestion question,
   if (!client) return done(client.error());
   HttpRequest request;
   request.method = "POST";
-  request.target = endpoint.path + "?timeout=" + std::to_string(question.timeout_seconds) + "s";
+  request.target = endpoint.path + question.query();
   request.headers = std::move(question.headers);
   request.headers.set("Content-Type", "application/json");
   request.headers.set("Accept", "application/json");
   request.body = std::move(question.body);
   const auto& held = client.value();
   held->request(
-      std::move(request), Millis{question.timeout_seconds * 1000},
+      std::move(request), question.timeout,
       [client = held, done = std::move(done)](Result<HttpResponse> response) { done(body_of(std::move(response))); },
       {.max_response_bytes = question.most_answer_bytes});
 }

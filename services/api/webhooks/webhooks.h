@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "events/base/time.h"
 #include "services/adapters/webhooks/endpoint.h"
 #include "services/api/webhooks/admission_webhook.h"
 #include "services/http/client.h"
@@ -21,10 +22,12 @@ enum class WebhookUse { kAdmission, kConversion };
 /// What a webhook is sent.
 struct WebhookQuestion {
   std::string body;  ///< JSON
-  int64_t timeout_seconds = 10;
+  Millis timeout{10'000};
   HttpHeaders headers;  ///< additional ones
   WebhookUse use = WebhookUse::kAdmission;
   size_t most_answer_bytes = 16U << 20U;
+  /// Tells the webhook how long its answer is waited for: "?timeout=10s", rounded up.
+  std::string query() const;
 };
 
 /// The JSON of an answer. Parsing a large one takes a second: not on a network thread. Error: kUnavailable, it is none.
