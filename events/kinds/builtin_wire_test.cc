@@ -110,6 +110,20 @@ std::vector<WireSample> samples() {
                                  bytes(6, bytes(1, "a") + varint(2, 600)) + varint(7, 1)),
        "{metadata: {name: x}, spec: {attachRequired: false, podInfoOnMount: true, volumeLifecycleModes: [Ephemeral], "
        "fsGroupPolicy: File, tokenRequests: [{audience: a, expirationSeconds: 600}], requiresRepublish: true}}"},
+      {"storage.k8s.io/v1", "CSINode",
+       named("x") +
+           bytes(2, bytes(1, bytes(1, "a.io") + bytes(2, "n1") + bytes(3, "a.io/zone") + bytes(4, varint(1, 0)))),
+       "{metadata: {name: x}, spec: {drivers: [{name: a.io, nodeID: n1, topologyKeys: [a.io/zone], allocatable: "
+       "{count: 0}}]}}"},
+      {"storage.k8s.io/v1", "CSIStorageCapacity",
+       named("x") + bytes(2, app) + bytes(3, "s") + bytes(4, quantity) + bytes(5, quantity),
+       "{metadata: {name: x}, nodeTopology: {matchLabels: {app: a}}, storageClassName: s, capacity: 100m, "
+       "maximumVolumeSize: 100m}"},
+      {"node.k8s.io/v1", "RuntimeClass",
+       named("x") + bytes(2, "runc") + bytes(3, bytes(1, pair("cpu", quantity))) +
+           bytes(4, bytes(1, pair("app", "a")) + bytes(2, bytes(1, "k") + bytes(2, "Exists"))),
+       "{metadata: {name: x}, handler: runc, overhead: {podFixed: {cpu: 100m}}, scheduling: {nodeSelector: {app: a}, "
+       "tolerations: [{key: k, operator: Exists}]}}"},
       {"storage.k8s.io/v1", "VolumeAttachment",
        named("x") + bytes(2, bytes(1, "d") + bytes(2, bytes(1, "pv")) + bytes(3, "n1")) +
            bytes(3, varint(1, 1) + bytes(2, pair("k", "v")) + bytes(3, bytes(2, "why") + varint(3, 5))),

@@ -110,6 +110,9 @@ Value pruned(Value manifest) {
   } else if (kind == "Service" && manifest["spec"]["clusterIP"].as_string() != "None") {
     erase_at(manifest, {"spec"}, "clusterIP");
     erase_at(manifest, {"spec"}, "clusterIPs");
+  } else if (kind == "Pod") {
+    // No server takes them when a pod is created or updated (SUB-7): they would keep the pod from every member.
+    erase_at(manifest, {"spec"}, "ephemeralContainers");
   } else if (kind == "PersistentVolumeClaim") {
     erase_at(manifest, {"metadata", "annotations"}, "volume.kubernetes.io/selected-node");
   }

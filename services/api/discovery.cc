@@ -4,8 +4,12 @@
 #include <map>
 #include <vector>
 
+#include "events/base/base64.h"
+#include "events/proof/sha256.h"
 #include "services/api/aggregation/remote_discovery.h"
+#include "services/api/computed_kinds.h"
 #include "services/api/kind_registry.h"
+#include "services/api/pod_subresources.h"
 
 namespace shiplog::api {
 namespace {
@@ -102,39 +106,14 @@ Value group_element(const Group& group) {
   return element;
 }
 
-struct Subresource {
-  std::string name;
-  std::string group, version, kind;
-  Value verbs;
-};
-
-std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
-  std::vector<Subresource> found;
-  if (kind.has_status) {
-    found.push_back({"status", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
-  }
-  if (kind.scale) found.push_back({"scale", "autoscaling", "v1", "Scale", Value::array({"get", "patch", "update"})});
-  if (kind.type() == "serviceaccounts") {
-    found.push_back({"token", "authentication.k8s.io", "v1", "TokenRequest", Value::array({"create"})});
-  }
-  if (kind.type() == "pods") {
-    found.push_back({"binding", "", "v1", "Binding", Value::array({"create"})});
-    found.push_back({"eviction", "policy", "v1", "Eviction", Value::array({"create"})});
-    if (pod_actions) {
-      const Value begun = Value::array({"create", "get"});
-      found.push_back({"attach", "", "v1", "PodAttachOptions", begun});
-      found.push_back({"exec", "", "v1", "PodExecOptions", begun});
-      found.push_back({"log", "", "v1", "Pod", Value::array({"get"})});
-      found.push_back({"portforward", "", "v1", "PodPortForwardOptions", begun});
-    }
-  }
-  if (kind.type() == "certificatesigningrequests.certificates.k8s.io") {
-    found.push_back({"approval", kind.group, kind.version, kind.kind, Value::array({"get", "patch", "update"})});
-  }
-  if (kind.type() == "namespaces") {
-    found.push_back({"finalize", "", "v1", "Namespace", Value::array({"update"})});
-  }
-  return found;
+/// By which clients that migrate stored objects see that they are stored in another version.
+std::string storage_version_hash(const Kinds& kinds, const Kind& kind) {
+  const Kind* stored =
+      is_review(kind) || is_metrics(kind) || is_component_status(kind) ? nullptr : kinds.find_type(kind.type());
+  if (stored == nullptr) return "";
+  constexpr size_t kBytes = 8;
+  const proof::Digest digest = proof::sha256({stored->group, "/", stored->version, "/", stored->kind});
+  return base64_encode(proof::bytes_of(digest).substr(0, kBytes));
 }
 
 Value response_kind(const std::string& group, const std::string& version, const std::string& kind) {
@@ -203,9 +182,39 @@ Value version_elsewhere(const AggregatedVersion& remote) {
 
 }  // namespace
 
+std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
+  const Value changed = Value::array({"get", "patch", "update"});
+  const Value posted = Value::array({"create"});
+  std::vector<Subresource> found;
+  if (kind.has_status) found.push_back({"status", kind.group, kind.version, kind.kind, changed});
+  if (kind.scale) found.push_back({"scale", "autoscaling", "v1", "Scale", changed});
+  if (kind.type() == "serviceaccounts") {
+    found.push_back({"token", "authentication.k8s.io", "v1", "TokenRequest", posted});
+  }
+  if (kind.type() == "pods") {
+    found.push_back({"binding", "", "v1", "Binding", posted});
+    found.push_back({std::string{kEphemeralContainers}, "", "v1", "Pod", changed});
+    found.push_back({"eviction", "policy", "v1", "Eviction", posted});
+    if (pod_actions) {
+      const Value begun = Value::array({"create", "get"});
+      found.push_back({"attach", "", "v1", "PodAttachOptions", begun});
+      found.push_back({"exec", "", "v1", "PodExecOptions", begun});
+      found.push_back({"log", "", "v1", "Pod", Value::array({"get"})});
+      found.push_back({"portforward", "", "v1", "PodPortForwardOptions", begun});
+    }
+  }
+  if (kind.type() == "certificatesigningrequests.certificates.k8s.io") {
+    found.push_back({"approval", kind.group, kind.version, kind.kind, changed});
+  }
+  if (kind.type() == "namespaces") {
+    found.push_back({"finalize", "", "v1", "Namespace", Value::array({"update"})});
+  }
+  return found;
+}
+
 Value verbs_of(const Kind& kind) {
   if (is_review(kind)) return Value::array({"create"});
-  if (is_metrics(kind)) return Value::array({"get", "list"});
+  if (is_metrics(kind) || is_component_status(kind)) return Value::array({"get", "list"});
   Value verbs = Value::array({"create", "delete"});
   if (can_delete_collection(kind)) verbs.push_back("deletecollection");
   for (const char* verb : {"get", "list", "patch", "update", "watch"}) verbs.push_back(verb);
@@ -274,6 +283,9 @@ Value resource_list(const Kinds& kinds, std::string_view group, std::string_view
                                     {"verbs", verbs_of(*kind)}});
     if (!kind->short_names.empty()) resource.set("shortNames", text_array(kind->short_names));
     if (!kind->categories.empty()) resource.set("categories", text_array(kind->categories));
+    if (std::string hash = storage_version_hash(kinds, *kind); !hash.empty()) {
+      resource.set("storageVersionHash", std::move(hash));
+    }
     resources.push_back(std::move(resource));
     for (const Subresource& sub : subresources_of(*kind, pod_actions)) {
       Value element = Value::object({{"name", kind->plural + "/" + sub.name},

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "events/base/value.h"
 #include "events/kinds/kinds.h"
@@ -12,6 +13,15 @@ namespace shiplog::api {
 
 /// The verbs a kind is served with: what discovery advertises is exactly what works (DISC-5).
 Value verbs_of(const Kind& kind);
+
+/// What is served below an object of a kind.
+struct Subresource {
+  std::string name;
+  std::string group, version, kind;  ///< of its body
+  Value verbs;
+};
+/// `pod_actions`: pods have log, exec, attach and portforward.
+std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions);
 
 /// GET /api (DISC-1).
 Value api_versions(const std::string& server_address);

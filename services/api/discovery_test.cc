@@ -45,6 +45,22 @@ TEST(Discovery, NamesSubresourcesWithTheirOwnKind) {  // DISC-4
   EXPECT_TRUE(resource_list(Kinds::compiled(), "apps", "v9").is_null());
 }
 
+TEST(Discovery, NamesTheStorageVersionByItsHash) {  // DISC-4
+  const auto hash = [](const char* group, const char* version, const char* plural) {
+    const Value list = resource_list(Kinds::compiled(), group, version);
+    const Value* found = named(list["resources"], "name", plural);
+    return found == nullptr ? "not listed" : (*found)["storageVersionHash"].str();
+  };
+  EXPECT_EQ(hash("", "v1", "pods"), "xPOwRZ+Yhw8=");
+  EXPECT_EQ(hash("", "v1", "namespaces"), "Q3oi5N2YM8M=");
+  EXPECT_EQ(hash("apps", "v1", "deployments"), "8aSe+NMegvE=");
+  EXPECT_EQ(hash("events.k8s.io", "v1", "events"), hash("", "v1", "events")) << "core Events are stored";
+  EXPECT_EQ(hash("autoscaling", "v1", "horizontalpodautoscalers"),
+            hash("autoscaling", "v2", "horizontalpodautoscalers"));
+  EXPECT_EQ(hash("", "v1", "pods/status"), "");
+  EXPECT_EQ(hash("authorization.k8s.io", "v1", "subjectaccessreviews"), "") << "it is not stored";
+}
+
 TEST(Discovery, NamesTheSearchAndTheGlobalProxyWithoutVerbs_6_1_1) {
   const Value list = resource_list(Kinds::compiled(), "search.karmada.io", "v1alpha1");
   for (const char* name : {"search", "proxying"}) {

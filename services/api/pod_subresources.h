@@ -10,4 +10,7 @@ inline bool is_pod_action(std::string_view type, std::string_view subresource) {
          (subresource == "log" || subresource == "exec" || subresource == "attach" || subresource == "portforward");
 }
 
+/// Where `kubectl debug` adds a container to a pod.
+constexpr std::string_view kEphemeralContainers = "ephemeralcontainers";
+
 }  // namespace shiplog::api

@@ -4,6 +4,8 @@
 
 #include "projections/history/history_query.h"
 #include "projections/objects/object_query.h"
+#include "services/api/component_statuses.h"
+#include "services/api/computed_kinds.h"
 #include "services/api/listing.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/conversions.h"
@@ -220,6 +222,7 @@ void watch_objects(const ServerPtr& server, const RequestContextPtr& context) {
 }  // namespace
 
 void serve_read(const ServerPtr& server, const RequestContextPtr& context) {
+  if (is_component_status(*context->kind)) return serve_component_statuses(server, context);
   if (is_metrics(*context->kind) && server->options.metrics) return serve_metrics(server, context);
   if (context->path.subresource == "scale") return get_scale(server, context);
   if (context->verb == "watch") return watch_objects(server, context);

@@ -9,14 +9,6 @@
 namespace shiplog::api {
 namespace {
 
-Result<std::vector<Value>> matching(const ReadOptions& options, const Kind& kind, std::vector<Value> items) {
-  SHIPLOG_TRY(const auto labels, parse_label_selector(options.label_selector));
-  SHIPLOG_TRY(const auto fields, parse_field_selector(options.field_selector, kind));
-  std::erase_if(
-      items, [&](const Value& item) { return !labels.matches(item["metadata"]["labels"]) || !fields.matches(item); });
-  return items;
-}
-
 /// As metrics-server answers: what is missing is the Pod or Node itself, or only what it uses.
 Error no_usage(const StoredObjects& objects, const RequestContext& context) {
   const ResourcePath& path = context.path;
@@ -44,6 +36,14 @@ void answer(const ServerPtr& server, const RequestContextPtr& context, const Rea
 }
 
 }  // namespace
+
+Result<std::vector<Value>> matching(const ReadOptions& options, const Kind& kind, std::vector<Value> items) {
+  SHIPLOG_TRY(const auto labels, parse_label_selector(options.label_selector));
+  SHIPLOG_TRY(const auto fields, parse_field_selector(options.field_selector, kind));
+  std::erase_if(
+      items, [&](const Value& item) { return !labels.matches(item["metadata"]["labels"]) || !fields.matches(item); });
+  return items;
+}
 
 void serve_metrics(const ServerPtr& server, const RequestContextPtr& context) {
   if (context->past) return fail(*context, Error{ErrorCode::kNotFound, "no metrics of the past are kept"});

@@ -56,6 +56,7 @@ TEST(Discovery, DISC_04_resources_of_a_group_version) {
   EXPECT_TRUE(deployments["namespaced"].as_bool());
   EXPECT_EQ(deployments["shortNames"], json(R"(["deploy"])"));
   EXPECT_TRUE(deployments.contains("singularName"));
+  EXPECT_EQ(deployments["storageVersionHash"].str(), "8aSe+NMegvE=");
   const Value scale = named(apps.json["resources"], "deployments/scale");
   EXPECT_EQ(scale["group"].str(), "autoscaling");
   EXPECT_EQ(scale["version"].str(), "v1");
@@ -71,6 +72,16 @@ TEST(Discovery, DISC_05_listed_verbs_are_supported) {
   EXPECT_EQ(texts_of(maps["verbs"]),
             (Names{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}));
   EXPECT_EQ(resource("/apis/authorization.k8s.io/v1", "selfsubjectaccessreviews")["verbs"], json(R"(["create"])"));
+  // A ComponentStatus is computed when it is read.
+  EXPECT_EQ(resource("/api/v1", "componentstatuses")["verbs"], json(R"(["get","list"])"));
+  const Answer components = api().get("/api/v1/componentstatuses");
+  ASSERT_FALSE(components.json["items"].items().empty()) << components;
+  EXPECT_EQ(components.headers.get("Warning"), R"(299 - "v1 ComponentStatus is deprecated in v1.19+")");
+  const std::string one = "/api/v1/componentstatuses/" + components.json["items"][0]["metadata"]["name"].str();
+  EXPECT_EQ(named(api().get(one).json["conditions"], "Healthy", "type")["status"].str(), "True");
+  EXPECT_EQ(api().remove(one).status, 405);
+  EXPECT_EQ(api().get("/api/v1/componentstatuses?watch=true").status, 405);
+  expect_failure(api().get("/api/v1/componentstatuses/none"), 404, "NotFound", "componentstatuses \"none\" not found");
   // Every resource with the verb list can be listed.
   Names versions{"/api/v1"};
   const Answer groups = api().get("/apis");

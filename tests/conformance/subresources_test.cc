@@ -206,6 +206,49 @@ TEST(Subresources, SUB_04_the_others) {
   EXPECT_EQ(api().get(stuck).status, 404);
 }
 
+TEST(Subresources, SUB_07_ephemeral_containers_are_only_added) {
+  const std::string pods = in(own_namespace(), "pods");
+  const std::string pod = "{metadata: {name: p, labels: {a: b}}, spec: {containers: [{name: c, image: 'i:1'}]";
+  expect_failure(api().post(pods, yaml(pod + ", ephemeralContainers: [{name: d, image: 'i:1'}]}}")), 422, "Invalid",
+                 "spec.ephemeralContainers: Forbidden: cannot be set on create");
+  ASSERT_EQ(api().post(pods, yaml(pod + "}}")).status, 201);
+  const std::string debug = pods + "/p/ephemeralcontainers";
+  EXPECT_EQ(named(api().get("/api/v1").json["resources"], "pods/ephemeralcontainers")["verbs"],
+            json(R"(["get","patch","update"])"));
+  // As `kubectl debug` sends it.
+  const Answer added = api().patch(debug, "strategic-merge", json(R"({"metadata":{"labels":{"a":"changed"}},"spec":{
+      "hostNetwork":true,"ephemeralContainers":[{"name":"d","image":"b:1","stdin":true,"targetContainerName":"c"}]}})"));
+  ASSERT_EQ(added.status, 200) << added;
+  EXPECT_EQ(added.json["spec"]["ephemeralContainers"][0]["terminationMessagePath"].str(), "/dev/termination-log");
+  EXPECT_EQ(added.json["spec"]["ephemeralContainers"][0]["imagePullPolicy"].str(), "IfNotPresent");
+  EXPECT_EQ(added.json["metadata"]["labels"]["a"].str(), "b") << "nothing else is written";
+  EXPECT_FALSE(added.json["spec"].contains("hostNetwork"));
+  EXPECT_EQ(named(added.json["metadata"]["managedFields"], "ephemeralcontainers", "subresource")["operation"].str(),
+            "Update");
+  EXPECT_EQ(api().get(debug).json["spec"], api().get(pods + "/p").json["spec"]);
+  const auto refused = [&](const char* containers, const std::string& why) {
+    Value changed = api().get(pods + "/p").json;
+    changed.edit("spec").set("ephemeralContainers", json(containers));
+    expect_failure(api().put(debug, changed), 422, "Invalid", why);
+  };
+  refused("[]", R"(existing ephemeral containers "d" may not be removed)");
+  refused(R"([{"name":"d","image":"b:2","stdin":true,"targetContainerName":"c"}])",
+          R"(existing ephemeral containers "d" may not be changed)");
+  const Value first = added.json["spec"]["ephemeralContainers"][0];
+  const auto with = [&](const char* second) { return "[" + to_json(first) + "," + second + "]"; };
+  refused(with(R"({"name":"c","image":"b:1"})").c_str(), "spec.ephemeralContainers[1].name: Duplicate value");
+  refused(with(to_json(first).c_str()).c_str(), "spec.ephemeralContainers[1].name: Duplicate value");
+  refused(with(R"({"name":"e"})").c_str(), "spec.ephemeralContainers[1].image: Required value");
+  refused(with(R"({"name":"e","image":"b:1","targetContainerName":"x"})").c_str(),
+          "spec.ephemeralContainers[1].targetContainerName: Not found");
+  refused(with(R"({"name":"e","image":"b:1","ports":[{"containerPort":1}]})").c_str(),
+          "spec.ephemeralContainers[1].ports: Forbidden: cannot be set for an Ephemeral Container");
+  // The pod itself does not take them.
+  expect_failure(api().patch(pods + "/p", "merge", json(R"({"spec":{"ephemeralContainers":[]}})")), 422, "Invalid",
+                 "pod updates may not change fields other than");
+  EXPECT_EQ(api().patch(pods + "/p", "merge", json(R"({"metadata":{"labels":{"a":"c"}}})")).status, 200);
+}
+
 TEST(Subresources, SUB_05_subresources_of_kubelets_are_not_served) {
   const std::string pods = in(own_namespace(), "pods");
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);

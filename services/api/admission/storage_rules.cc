@@ -1,5 +1,6 @@
 #include <set>
 
+#include "events/base/quantity.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
@@ -78,6 +79,69 @@ void check_driver(const Value& object, const Write& write, Causes& causes) {
   }
 }
 
+// --- CSINode
+
+void check_topology_keys(const Value& keys, const std::string& field, Causes& causes) {
+  std::set<std::string> seen;
+  for (const Value& key : keys.items()) {
+    if (key.is_empty()) causes.required(field);
+    if (!seen.insert(key.str()).second) causes.duplicate(field, key);
+    if (const auto problem = qualified_name_problem(key.as_string())) causes.invalid(field, key, *problem);
+  }
+}
+
+void check_node_driver(const Value& driver, const std::string& field, Causes& causes) {
+  constexpr size_t kMostId = 256;
+  const Value& id = driver["nodeID"];
+  if (const auto problem = subdomain_problem(driver["name"].as_string())) {
+    causes.invalid(field + ".name", driver["name"], *problem);
+  }
+  if (id.is_empty()) causes.required(field + ".nodeID");
+  if (id.as_string().size() > kMostId) {
+    causes.invalid(field + ".nodeID", id, "must be " + std::to_string(kMostId) + " characters or less");
+  }
+  check_range(driver["allocatable"]["count"], field + ".allocatable.count", 0, INT32_MAX,
+              "must be greater than or equal to 0", causes);
+  check_topology_keys(driver["topologyKeys"], field, causes);
+}
+
+/// A driver that is listed stays as it is: it may only be taken away.
+void check_node(const Value& object, const Write& write, Causes& causes) {
+  const Value& drivers = object["spec"]["drivers"];
+  std::set<std::string> names;
+  for (size_t i = 0; i < drivers.size(); ++i) {
+    const std::string field = at("spec.drivers", i);
+    check_node_driver(drivers[i], field, causes);
+    if (!names.insert(drivers[i]["name"].str()).second) causes.duplicate(field + ".name", drivers[i]["name"]);
+  }
+  for (const Value& before : old_of(write)["spec"]["drivers"].items()) {
+    for (const Value& driver : drivers.items()) {
+      if (driver["name"] == before["name"] && driver != before) {
+        causes.invalid("spec.drivers", driver, "field is immutable");
+      }
+    }
+  }
+}
+
+// --- CSIStorageCapacity
+
+void check_capacity(const Value& object, const Write& write, Causes& causes) {
+  const Value& name = object["storageClassName"];
+  const Value& capacity = object["capacity"];
+  if (write.old == nullptr) {
+    check_selector(object["nodeTopology"], "nodeTopology", causes);
+    if (const auto problem = subdomain_problem(name.as_string())) causes.invalid("storageClassName", name, *problem);
+    const auto amount = parse_quantity(quantity_text(capacity));
+    if (!capacity.is_null() && amount && amount.value().negative()) {
+      causes.invalid("capacity", capacity, "must be greater than or equal to 0");
+    }
+    return;
+  }
+  for (const char* field : {"nodeTopology", "storageClassName"}) {
+    if ((*write.old)[field] != object[field]) causes.invalid(field, object[field], "field is immutable");
+  }
+}
+
 // --- VolumeAttachment
 
 void check_attachment(const Value& object, const Write& write, Causes& causes) {
@@ -101,6 +165,8 @@ const std::vector<Rules>& storage_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "storageclasses.storage.k8s.io", .check = check_storage_class},
       {.type = "csidrivers.storage.k8s.io", .check = check_driver},
+      {.type = "csinodes.storage.k8s.io", .check = check_node},
+      {.type = "csistoragecapacities.storage.k8s.io", .check = check_capacity},
       {.type = "volumeattachments.storage.k8s.io", .check = check_attachment},
   };
   return kRules;

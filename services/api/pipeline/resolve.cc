@@ -3,6 +3,7 @@
 #include "events/base/json.h"
 #include "events/base/utf8.h"
 #include "services/api/auth/certificate_requests.h"
+#include "services/api/computed_kinds.h"
 #include "services/api/kind_registry.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/pipeline/stages.h"
@@ -90,7 +91,8 @@ StageResult<void> check_subresource(const RequestTarget& target, const std::stri
   const bool finalize = subresource == "finalize" && kind.type() == type::kNamespace && target.verb == "update";
   const bool approval = subresource == "approval" && kind.type() == kCertificateRequests;
   if (pod_actions && is_pod_action(kind.type(), subresource)) return check_pod_action(target, method);
-  if (!status && !finalize && !approval) return no_subresource(kind.type(), subresource, pod_actions);
+  const bool debugs = subresource == kEphemeralContainers && kind.type() == "pods";
+  if (!status && !finalize && !approval && !debugs) return no_subresource(kind.type(), subresource, pod_actions);
   if (target.verb == "create" || target.verb == "delete" || target.verb == "watch") {
     return method_not_allowed(target.subject(), method);
   }
@@ -136,7 +138,7 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
     if (auto accepted = resolve_accept(target, request); !accepted) return rejected(accepted.error());
   }
   if (target.verb.empty()) return rejected(method_not_allowed(target.subject(), request.method));
-  const bool computed = is_metrics(kind) && server.options.metrics != nullptr;
+  const bool computed = is_component_status(kind) || (is_metrics(kind) && server.options.metrics != nullptr);
   if (computed && ((target.verb != "get" && target.verb != "list") || !target.path.subresource.empty())) {
     return rejected(method_not_allowed(target.subject(), request.method));
   }

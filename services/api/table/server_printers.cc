@@ -29,6 +29,15 @@ void print_driver(const Value& driver, UtcMillis now, TableRow& row) {
                             spec["requiresRepublish"].as_bool(), or_none(joined(modes)), age_of(driver, now)});
 }
 
+void print_driver_node(const Value& node, UtcMillis now, TableRow& row) {
+  row.cells = Value::array({node["metadata"]["name"], node["spec"]["drivers"].size(), age_of(node, now)});
+}
+
+void print_capacity(const Value& capacity, UtcMillis, TableRow& row) {
+  row.cells = Value::array(
+      {capacity["metadata"]["name"], capacity["storageClassName"].str(), capacity["capacity"].as_string("<unset>")});
+}
+
 void print_attachment(const Value& attachment, UtcMillis now, TableRow& row) {
   const Value& spec = attachment["spec"];
   row.cells = Value::array({attachment["metadata"]["name"], spec["attacher"].str(),
@@ -47,6 +56,20 @@ void print_signing_request(const Value& request, UtcMillis now, TableRow& row) {
   row.cells =
       Value::array({request["metadata"]["name"], age_of(request, now), spec["signerName"].str(), spec["username"].str(),
                     seconds.is_null() ? "<none>" : human_duration(Millis{seconds.as_int() * 1000}), condition});
+}
+
+void print_component(const Value& component, UtcMillis, TableRow& row) {
+  const Value none = Value::object();
+  const auto conditions = component["conditions"].items();
+  const auto healthy =
+      std::ranges::find_if(conditions, [](const Value& each) { return each["type"].as_string() == "Healthy"; });
+  const Value& condition = healthy == conditions.end() ? none : *healthy;
+  const std::string_view status = condition["status"].as_string();
+  row.cells = Value::array({component["metadata"]["name"],
+                            status.empty()     ? "Unknown"
+                            : status == "True" ? "Healthy"
+                                               : "Unhealthy",
+                            condition["message"].str(), condition["error"].str()});
 }
 
 void print_webhooks(const Value& object, UtcMillis now, TableRow& row) {
@@ -119,6 +142,9 @@ const std::vector<Printer>& server_printers() {
         {"Modes"},
         kAge},
        print_driver},
+      {"componentstatuses", {kName, {"Status"}, {"Message"}, {"Error"}}, print_component},
+      {"csinodes.storage.k8s.io", {kName, {"Drivers", "integer"}, kAge}, print_driver_node},
+      {"csistoragecapacities.storage.k8s.io", {kName, {"StorageClassName"}, {"Capacity"}}, print_capacity},
       {"volumeattachments.storage.k8s.io",
        {kName, {"Attacher"}, {"PV"}, {"Node"}, {"Attached", "boolean"}, kAge},
        print_attachment},

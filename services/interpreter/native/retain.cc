@@ -36,7 +36,10 @@ Result<void> retain_deployment(Value& deployment, const Value& observed) {
 }
 
 void retain_pod(Value& pod, const Value& observed) {
-  for (const char* field : {"nodeName", "serviceAccountName", "volumes"}) keep(pod, observed, field);
+  // An ephemeral container that was added in the member (`kubectl debug`) can never be taken away.
+  for (const char* field : {"ephemeralContainers", "nodeName", "serviceAccountName", "volumes"}) {
+    keep(pod, observed, field);
+  }
   for (const char* list : {"containers", "initContainers"}) {
     if (!pod["spec"][list].is_array()) continue;
     const auto members = by_name(observed["spec"][list]);

@@ -26,9 +26,11 @@ TEST(InterpreterRetain, PodKeepsWhereItRunsAndWhatIsMounted_E_21) {
   const Value pod = kept(R"({apiVersion: v1, kind: Pod, spec: {
         containers: [{name: a, image: new}, {name: b}], initContainers: [{name: i}]}})",
                          R"({spec: {nodeName: n1, serviceAccountName: default, volumes: [{name: token}],
+        ephemeralContainers: [{name: debugger}],
         containers: [{name: a, image: old, volumeMounts: [{name: token}]}],
         initContainers: [{name: i, volumeMounts: [{name: token}]}]}})");
   EXPECT_EQ(pod["spec"], yaml(R"({nodeName: n1, serviceAccountName: default, volumes: [{name: token}],
+      ephemeralContainers: [{name: debugger}],
       containers: [{name: a, image: new, volumeMounts: [{name: token}]}, {name: b}],
       initContainers: [{name: i, volumeMounts: [{name: token}]}]})"));
 }

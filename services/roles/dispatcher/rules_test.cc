@@ -146,6 +146,9 @@ TEST_F(DispatcherRules, PrunesTheOtherKinds_B_14) {
   const Value claim = dispatcher::pruned(json(R"({"kind": "PersistentVolumeClaim",
       "metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n1", "note": "x"}}})"));
   EXPECT_EQ(claim["metadata"]["annotations"], json(R"({"note": "x"})"));
+  const Value debugged = dispatcher::pruned(json(R"({"kind": "Pod", "spec": {"containers": [{"name": "c"}],
+      "ephemeralContainers": [{"name": "d"}]}})"));
+  EXPECT_EQ(debugged["spec"], json(R"({"containers": [{"name": "c"}]})"));
   const Value manual = json(R"({"kind": "Job", "spec": {"manualSelector": true,
       "selector": {"matchLabels": {"controller-uid": "u"}},
       "template": {"metadata": {"labels": {"controller-uid": "u", "job-name": "j"}}}}})");

@@ -102,8 +102,7 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
   write.propose = [&server, &context, parameters = write.parameters, patch = std::move(patch),
                    duplicates = std::move(duplicates)](Result<Value> current) -> StageResult<Proposal> {
     const bool missing = !current && current.error().code == ErrorCode::kNotFound;
-    const bool status = write_form_of(context.path) == WriteForm::kStatus;
-    if (!current && (!missing || status)) return current.error();
+    if (!current && (!missing || !context.path.subresource.empty())) return current.error();
     if (missing && !patch["metadata"]["uid"].is_empty()) {  // SSA-3
       return conflict(context.subject(), "uid mismatch: the provided object specified uid " +
                                              patch["metadata"]["uid"].str() + ", and no existing object was found");
