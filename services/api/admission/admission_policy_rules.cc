@@ -36,7 +36,10 @@ bool same_expressions(const Value& spec, const Value& old) {
   return spec["paramKind"].is_null() == old["paramKind"].is_null();
 }
 
-void check_match_resources(const Value& match, const std::string& field, bool needs_rules, Causes& causes) {
+/// What `before` has too is not checked again: earlier builds accepted more.
+void check_match_resources(const Value& match, const Value& before, const std::string& field, bool needs_rules,
+                           Causes& causes) {
+  if (match == before) return;
   check_one_of(match["matchPolicy"], field + ".matchPolicy", {"Equivalent", "Exact"}, causes);
   check_selector(match["namespaceSelector"], field + ".namespaceSelector", causes);
   check_selector(match["objectSelector"], field + ".objectSelector", causes);
@@ -148,8 +151,7 @@ void check_validations(const Value& list, const ExpressionScope& scope, Causes& 
       causes.required(here + ".message", "message must be specified if expression contains line breaks");
     }
     if (!validation["reason"].is_null()) {
-      check_one_of(validation["reason"], here + ".reason",
-                   {"Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"}, causes);
+      check_one_of(validation["reason"], here + ".reason", {"Forbidden", "Invalid", "RequestEntityTooLarge"}, causes);
     }
   }
 }
@@ -198,7 +200,7 @@ void check_admission_policy(const Value& object, const Write& write, Causes& cau
   if (spec["matchConstraints"].is_null()) {
     causes.required("spec.matchConstraints");
   } else {
-    check_match_resources(spec["matchConstraints"], "spec.matchConstraints", true, causes);
+    check_match_resources(spec["matchConstraints"], old["matchConstraints"], "spec.matchConstraints", true, causes);
   }
   const bool params = !spec["paramKind"].is_null();
   check_match_conditions(spec["matchConditions"], old["matchConditions"], "spec.matchConditions", params, causes);
@@ -231,8 +233,9 @@ void check_param_reference(const Value& reference, Causes& causes) {
   }
 }
 
-void check_policy_binding(const Value& object, const Write&, Causes& causes) {
+void check_policy_binding(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
+  const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
   if (spec["policyName"].is_empty()) {
     causes.required("spec.policyName");
   } else if (const auto problem = subdomain_problem(spec["policyName"].as_string())) {
@@ -240,7 +243,7 @@ void check_policy_binding(const Value& object, const Write&, Causes& causes) {
   }
   check_param_reference(spec["paramRef"], causes);
   if (!spec["matchResources"].is_null()) {
-    check_match_resources(spec["matchResources"], "spec.matchResources", false, causes);
+    check_match_resources(spec["matchResources"], old["matchResources"], "spec.matchResources", false, causes);
   }
   const Value& actions = spec["validationActions"];
   if (actions.size() == 0) causes.required("spec.validationActions", "at least one validation action is required");

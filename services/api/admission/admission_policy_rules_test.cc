@@ -106,6 +106,12 @@ TEST(AdmissionPolicyRules, ExpressionsAreCompiledWithTheirVariables) {
             "spec.variables[0].name,spec.variables[1].name");
 }
 
+TEST(AdmissionPolicyRules, ReasonsAreThoseOfRefusedRequests) {
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true","reason":"Forbidden"}])"), "");
+  EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true","reason":"Unauthorized"}])"),
+            "spec.validations[0].reason");
+}
+
 TEST(AdmissionPolicyRules, MessagesAndAnnotationsAreTexts) {
   EXPECT_EQ(refused_in_policy(R"("validations":[{"expression":"true","messageExpression":"1"}])"),
             "spec.validations[0].messageExpression");

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <set>
 
-#include "events/base/base64.h"
 #include "events/base/names.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
@@ -12,6 +11,8 @@ namespace shiplog::api {
 namespace {
 
 bool is_known_review(const Value& version) { return version.as_string() == "v1" || version.as_string() == "v1beta1"; }
+
+}  // namespace
 
 void check_review_versions(const Value& versions, const std::string& field, Causes& causes) {
   if (versions.size() == 0) return causes.required(field);
@@ -27,15 +28,6 @@ void check_review_versions(const Value& versions, const std::string& field, Caus
     causes.invalid(field, versions, "must include at least one of v1, v1beta1");
   }
 }
-
-void check_authorities(const Value& bundle, const std::string& field, Causes& causes) {
-  if (bundle.is_empty()) return;
-  const auto pem = base64_decode(bundle.as_string());
-  if (pem && pem->find("-----BEGIN CERTIFICATE-----") != std::string::npos) return;
-  causes.invalid(field, Value{"<caBundle>"}, "unable to load root certificates: it is no base64 of PEM certificates");
-}
-
-}  // namespace
 
 void check_webhook_client(const Value& client, const std::string& field, Causes& causes) {
   const Value& url = client["url"];
@@ -58,8 +50,26 @@ void check_webhook_client(const Value& client, const std::string& field, Causes&
   check_filled(service["name"], field + ".service.name", causes, "service name is required");
   check_filled(service["namespace"], field + ".service.namespace", causes, "service namespace is required");
   check_port(service["port"], field + ".service.port", causes);
-  if (const Value& path = service["path"]; !path.is_null() && !path.as_string().starts_with('/')) {
-    causes.invalid(field + ".service.path", path, "must start with a '/'");
+  check_service_path(service["path"], field + ".service.path", causes);
+}
+
+void check_service_path(const Value& value, const std::string& field, Causes& causes) {
+  if (value.is_empty() || value.as_string() == "/") return;
+  std::string_view path = value.as_string();
+  if (!path.starts_with('/')) causes.invalid(field, value, "must start with a '/'");
+  path.remove_prefix(1);
+  if (path.ends_with('/')) path.remove_suffix(1);
+  for (size_t index = 0;; ++index) {
+    const size_t slash = path.find('/');
+    const std::string_view step = path.substr(0, slash);
+    const std::string segment = at("segment", index);
+    if (step.empty()) {
+      causes.invalid(field, value, segment + " may not be empty");
+    } else if (const auto problem = subdomain_problem(step)) {
+      causes.invalid(field, value, segment + ": " + *problem);
+    }
+    if (slash == std::string_view::npos) return;
+    path.remove_prefix(slash + 1);
   }
 }
 
@@ -74,7 +84,6 @@ void check_conversion(const Value& conversion, Causes& causes) {
     causes.required(field + ".clientConfig", "required when strategy is set to Webhook");
   } else {
     check_webhook_client(webhook["clientConfig"], field + ".clientConfig", causes);
-    check_authorities(webhook["clientConfig"]["caBundle"], field + ".clientConfig.caBundle", causes);
   }
   check_review_versions(webhook["conversionReviewVersions"], field + ".conversionReviewVersions", causes);
 }

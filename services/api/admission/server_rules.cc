@@ -9,20 +9,62 @@
 
 namespace shiplog::api {
 
+namespace {
+
+/// A resource that another one of the list includes. As upstream, whose check depends on the order.
+void check_rule_resources(const Value& resources, const std::string& field, Causes& causes) {
+  std::set<std::string> with_all_subresources;
+  std::set<std::string> of_all_resources;
+  bool everything = false;
+  bool all = false;
+  bool single = false;
+  for (size_t i = 0; i < resources.size(); ++i) {
+    const std::string each = resources[i].str();
+    const size_t slash = each.find('/');
+    everything = everything || each == "*/*";
+    all = all || each == "*";
+    if (slash == std::string::npos) {
+      if (!each.empty()) single = each != "*";
+      continue;
+    }
+    const std::string resource = each.substr(0, slash);
+    const std::string subresource = each.substr(slash + 1);
+    if (with_all_subresources.contains(resource)) {
+      causes.invalid(at(field, i), resources[i], "if '" + resource + "/*' is present, must not specify " + each);
+    }
+    if (of_all_resources.contains(subresource)) {
+      causes.invalid(at(field, i), resources[i], "if '*/" + subresource + "' is present, must not specify " + each);
+    }
+    if (subresource == "*") with_all_subresources.insert(resource);
+    if (resource == "*") of_all_resources.insert(subresource);
+  }
+  if (everything && resources.size() > 1) {
+    causes.invalid(field, resources, "if '*/*' is present, must not specify other resources");
+  }
+  if (all && single) {
+    causes.invalid(field, resources, "if '*' is present, must not specify other resources without subresources");
+  }
+}
+
+}  // namespace
+
 void check_hook_rule(const Value& rule, const std::string& field, Causes& causes) {
-  for (const char* list : {"operations", "apiGroups", "apiVersions", "resources"}) {
+  static constexpr std::pair<const char*, const char*> kLists[] = {
+      {"operations", "operations"}, {"apiGroups", "API groups"}, {"apiVersions", "API versions"}, {"resources", ""}};
+  for (const auto& [list, in_words] : kLists) {
     const Value& items = rule[list];
     const bool everything = std::any_of(items.items().begin(), items.items().end(),
                                         [](const Value& item) { return item.as_string() == "*"; });
     if (items.size() == 0) {
       causes.required(field + "." + list);
     } else if (everything && items.size() > 1 && std::string_view{list} != "resources") {
-      causes.invalid(field + "." + list, items, "if '*' is present, must not specify other " + std::string{list});
+      causes.invalid(field + "." + list, items, std::string{"if '*' is present, must not specify other "} + in_words);
     }
     for (size_t i = 0; i < items.size(); ++i) {
       if (std::string_view{list} != "apiGroups") check_filled(items[i], at(field + "." + list, i), causes);
     }
   }
+  check_rule_resources(rule["resources"], field + ".resources", causes);
   for (size_t i = 0; i < rule["operations"].size(); ++i) {
     check_one_of(rule["operations"][i], at(field + ".operations", i), {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"},
                  causes);
@@ -33,6 +75,13 @@ void check_hook_rule(const Value& rule, const std::string& field, Causes& causes
 namespace {
 
 // --- ValidatingWebhookConfiguration, MutatingWebhookConfiguration
+
+/// Whether a webhook of the stored object has the same there: earlier builds accepted more.
+bool had_before(const Write& write, const Value& hook, const char* field) {
+  if (write.old == nullptr) return false;
+  const auto before = (*write.old)["webhooks"].items();
+  return std::any_of(before.begin(), before.end(), [&](const Value& each) { return each[field] == hook[field]; });
+}
 
 void check_webhooks(const Value& object, const Write& write, Causes& causes) {
   constexpr std::ptrdiff_t kLeastDots = 2;
@@ -52,7 +101,7 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
       causes.duplicate(field + ".name", hook["name"]);
     }
     check_webhook_client(hook["clientConfig"], field + ".clientConfig", causes);
-    for (size_t j = 0; j < hook["rules"].size(); ++j) {
+    for (size_t j = 0; j < hook["rules"].size() && !had_before(write, hook, "rules"); ++j) {
       check_hook_rule(hook["rules"][j], at(field + ".rules", j), causes);
     }
     check_one_of(hook["failurePolicy"], field + ".failurePolicy", {"Fail", "Ignore"}, causes);
@@ -67,14 +116,11 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
     check_selector(hook["objectSelector"], field + ".objectSelector", causes);
     const Value& before = write.old == nullptr ? Value{} : (*write.old)["webhooks"][i]["matchConditions"];
     check_match_conditions(hook["matchConditions"], before, field + ".matchConditions", false, causes);
-    const auto versions = hook["admissionReviewVersions"].items();
-    if (versions.empty()) {
+    const Value& versions = hook["admissionReviewVersions"];
+    if (versions.size() == 0) {
       causes.required(field + ".admissionReviewVersions", "must specify one of v1, v1beta1");
-    } else if (std::none_of(versions.begin(), versions.end(), [](const Value& version) {
-                 return version.as_string() == "v1" || version.as_string() == "v1beta1";
-               })) {
-      causes.invalid(field + ".admissionReviewVersions", hook["admissionReviewVersions"],
-                     "must include at least one of v1, v1beta1");
+    } else if (!had_before(write, hook, "admissionReviewVersions")) {
+      check_review_versions(versions, field + ".admissionReviewVersions", causes);
     }
   }
 }
