@@ -102,6 +102,13 @@ TEST(Authentication, TokensEndWithTheObjectThatTheyAreBoundTo) {  // AUTHN-4, AU
   expect_failure(
       api().post(kAccounts + "/bound/token", json(R"({"spec":{"boundObjectRef":{"kind":"Secret","name":"none"}}})")),
       404, "NotFound");
+  Value pod = json(R"({"metadata":{"name":"binds"},"spec":{"serviceAccountName":"another","containers":[{"name":"c",
+      "image":"i"}]}})");
+  ASSERT_EQ(api().post("/api/v1/namespaces/default/pods", pod).status, 201);
+  expect_failure(
+      api().post(kAccounts + "/bound/token", json(R"({"spec":{"boundObjectRef":{"kind":"Pod","name":"binds"}}})")), 400,
+      "BadRequest",
+      "cannot bind token for serviceaccount \"bound\" to pod running with different serviceaccount name.");
 }
 
 TEST(Authentication, SecretsContainTokensWhileTheirAccountExists) {  // AUTHN-4
@@ -348,6 +355,7 @@ TEST(Authorization, ImpersonationNeedsItsVerb) {  // AUTHZ-9
       "POST", kSelfReview, "{}", {{"Impersonate-User", "joe"}, {"Impersonate-Group", "a"}, {"Impersonate-Group", "b"}});
   EXPECT_EQ(review.json["status"]["userInfo"], json(R"({"username":"joe","groups":["a","b","system:authenticated"]})"))
       << review;
+  EXPECT_FALSE(review.json["metadata"]["creationTimestamp"].is_empty()) << review;
   EXPECT_EQ(api().call("POST", kSelfReview, "{}", {{"Impersonate-Group", "a"}}).status, 400);
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"actor"}})")).status, 201);
   const ApiClient actor{kubeconfig_with(token_for("actor"), "actor")};

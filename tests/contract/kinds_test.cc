@@ -436,6 +436,11 @@ TEST(Kinds, APodIsEvictedAsItsDisruptionBudgetAllows) {  // SUB-4
   ASSERT_EQ(api().patch(budgets + "/evicted/status", "merge", json(R"({"status":{"disruptionsAllowed":1}})")).status,
             200);
   EXPECT_EQ(api().post(pods + "/evicted/eviction?dryRun=All", eviction).status, 201);
+  for (const char* precondition : {R"({"uid":"another"})", R"({"resourceVersion":"1"})"}) {
+    Value conditional = eviction;
+    conditional.set("deleteOptions", Value::object({{"preconditions", json(precondition)}}));
+    expect_failure(api().post(pods + "/evicted/eviction", conditional), 409, "Conflict", "in the precondition (");
+  }
   EXPECT_EQ(api().get(pods + "/evicted").status, 200);
   const Answer evicted = api().post(pods + "/evicted/eviction", eviction);
   ASSERT_EQ(evicted.status, 201) << evicted;

@@ -32,6 +32,10 @@ Result<std::optional<TokenObject>> bound_object(const StoredObjects& objects, co
   if (!found && found.error().code == ErrorCode::kNotFound) return not_found({"", kind, plural, key.name.str()});
   if (!found) return found.error();
   const Value& object = found.value();
+  if (kind == "Pod" && object["spec"]["serviceAccountName"].as_string("default") != account) {
+    return Error{ErrorCode::kBadRequest, "cannot bind token for serviceaccount \"" + account +
+                                             "\" to pod running with different serviceaccount name."};
+  }
   const std::string uid{uid_of(object)};
   if (!reference["uid"].is_empty() && reference["uid"].as_string() != uid) {
     return conflict({"", kind, plural, key.name.str()},

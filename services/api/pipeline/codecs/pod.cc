@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "events/base/json.h"
+#include "events/base/utf8.h"
 #include "events/state/policy.h"
 #include "projections/objects/object_query.h"
 #include "services/api/pipeline/codecs/codecs.h"
@@ -69,8 +70,28 @@ StageResult<void> spend_budget(const Server& server, const RequestContext& conte
   return ok();
 }
 
+/// Upstream names the pod by its kind here.
+StageResult<void> check_preconditions_of_eviction(const Value& preconditions, const Value& pod) {
+  const StatusDetails subject{"", "Pod", "Pod", pod["metadata"]["name"].str()};
+  const auto differs = [&](const char* field) {
+    return !preconditions[field].is_empty() && preconditions[field] != pod["metadata"][field];
+  };
+  const auto both = [&](const char* field, const std::string& name) {
+    return "the " + name + " in the precondition (" + printable(preconditions[field].as_string()) +
+           ") does not match the " + name + " in record (" + pod["metadata"][field].str() + "). ";
+  };
+  if (differs("uid")) {
+    return conflict(subject, both("uid", "UID") + "The object might have been deleted and then recreated");
+  }
+  if (differs("resourceVersion")) {
+    return conflict(subject, both("resourceVersion", "ResourceVersion") + "The object might have been modified");
+  }
+  return ok();
+}
+
 StageResult<WriteChanges> evict(const Server& server, const RequestContext& context, const Value& eviction) {
   SHIPLOG_TRY(const Value pod, server.current(context, context.key()));
+  SHIPLOG_TRY(check_preconditions_of_eviction(eviction["deleteOptions"]["preconditions"], pod));
   WriteChanges changes;
   changes.expects.push_back({context.key(), revision_of(pod)});
   SHIPLOG_TRY(spend_budget(server, context, pod, changes));
