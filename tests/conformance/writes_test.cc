@@ -59,6 +59,16 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
   expect_failure(api().put(leases + "/l", lease), 422, "Invalid", "metadata.resourceVersion");
   const std::string definition =
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.conformance.example.com";
+  const std::vector<std::pair<std::string, std::string>> others{
+      {in(ns, "poddisruptionbudgets", "policy/v1"), "{metadata: {name: cru-2}, spec: {minAvailable: 1}}"},
+      {"/apis/storage.k8s.io/v1/csidrivers", "{metadata: {name: cru-2}, spec: {}}"},
+      {"/apis/storage.k8s.io/v1/volumeattachments",
+       "{metadata: {name: cru-2}, spec: {attacher: a, nodeName: node, source: {persistentVolumeName: v}}}"}};
+  for (const auto& [path, object] : others) {
+    ASSERT_EQ(api().post(path, yaml(object)).status, 201) << path;
+    expect_failure(api().put(path + "/cru-2", yaml(object)), 422, "Invalid", "metadata.resourceVersion");
+    EXPECT_EQ(api().remove(path + "/cru-2").status, 200) << path;
+  }
   Value unconditional = api().get(definition).json;
   unconditional.edit("metadata").erase("resourceVersion");
   expect_failure(api().put(definition, unconditional), 422, "Invalid", "metadata.resourceVersion");
@@ -66,6 +76,9 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
   const Value hook = json(R"({"metadata":{"name":"cru-2"},"webhooks":[]})");
   ASSERT_EQ(api().post(hooks, hook).status, 201);
   expect_failure(api().put(hooks + "/cru-2", hook), 422, "Invalid", "metadata.resourceVersion");
+  expect_failure(api().put(in(ns, "endpointslices", "discovery.k8s.io/v1") + "/none",
+                           yaml("{metadata: {name: none}, addressType: IPv4, endpoints: []}")),
+                 404, "NotFound");
   EXPECT_EQ(api().remove(hooks + "/cru-2").status, 200);
 }
 

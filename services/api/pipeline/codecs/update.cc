@@ -18,9 +18,9 @@ bool creates_on_update(const RequestContext& context, const Value& object) {
                                            "clusterroles.rbac.authorization.k8s.io",
                                            "clusterrolebindings.rbac.authorization.k8s.io",
                                            "endpoints",
-                                           "endpointslices.discovery.k8s.io",
                                            "services",
-                                           "limitranges"};
+                                           "limitranges",
+                                           "runtimeclasses.node.k8s.io"};
   return std::ranges::find(kTypes, type) != std::end(kTypes);
 }
 
