@@ -188,7 +188,8 @@ void collect(const Schema& schema, std::set<const Schema*>& seen) {
 TEST(BuiltinSchema, EveryMessageIsPartOfSomethingServed) {
   std::set<const Schema*> seen;
   for (const Kind& kind : builtin_kinds()) collect(*kind.schema, seen);
-  for (const char* body : {"authentication.TokenRequest", "autoscaling.Scale", "meta.DeleteOptions"}) {
+  for (const char* body :
+       {"authentication.TokenRequest", "autoscaling.Scale", "core.Binding", "meta.DeleteOptions", "policy.Eviction"}) {
     collect(*message_schemas().find(body)->second, seen);
   }
   std::set<std::string> unreached;

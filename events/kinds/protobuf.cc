@@ -320,6 +320,10 @@ const Schema* protobuf_message(const Kinds& kinds, std::string_view api_version,
     message = "autoscaling.Scale";
   } else if (kind == "TokenRequest" && api_version == "authentication.k8s.io/v1") {
     message = "authentication.TokenRequest";
+  } else if (kind == "Eviction" && (api_version == "policy/v1" || api_version == "policy/v1beta1")) {
+    message = "policy.Eviction";
+  } else if (kind == "Binding" && api_version == "v1") {
+    message = "core.Binding";
   } else {
     const Kind* known = kinds.find_kind(api_version, kind);
     return known != nullptr && known->builtin ? known->schema.get() : nullptr;

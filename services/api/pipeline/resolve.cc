@@ -36,7 +36,7 @@ StageResult<void> resolve_bindings(RequestTarget& target, const HttpRequest& req
     Rejection rejection{method_not_allowed(bindings, request.method)};
     return rejection;
   }
-  SHIPLOG_TRY(const Value binding, read_pod_body(request, body, "", kBindingAction));
+  SHIPLOG_TRY(const Value binding, read_pod_body(*target.kinds, request, body, "", kBindingAction));
   path.name = binding["metadata"]["name"].str();
   if (path.name.empty()) {
     return invalid(bindings, {{"metadata.name", "FieldValueRequired", "Required value: the name of the pod"}});

@@ -44,10 +44,10 @@ struct PodAction {
 };
 extern const PodAction kEvictionAction;
 extern const PodAction kBindingAction;
-/// The body of an action on the pod `name`. Kind and version, which it may leave out, are there. Errors: kBadRequest,
-/// kUnsupportedMediaType.
-Result<Value> read_pod_body(const HttpRequest& request, const std::string& body, const std::string& name,
-                            const PodAction& action);
+/// The body of an action on the pod `name`, in any form of the bodies of built-in kinds. Kind and version, which it may
+/// leave out, are there. Errors: kBadRequest, kUnsupportedMediaType.
+Result<Value> read_pod_body(const Kinds& kinds, const HttpRequest& request, const std::string& body,
+                            const std::string& name, const PodAction& action);
 /// DEL-9: the seconds that a pod is given, by the request and by its spec. Whether it gets them is the fold's decision:
 /// a pod that runs nowhere does not.
 int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked);

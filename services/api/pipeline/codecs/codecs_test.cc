@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
+#include "events/kinds/protobuf.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/stages.h"
 #include "tests/support/literals.h"
@@ -290,6 +291,34 @@ TEST_F(CodecsTest, ActionsOnPodsAreReadInTheirOwnVersionsOnly) {
   EXPECT_EQ(refusal(std::string{kPod} + "/binding", R"({"apiVersion":"policy/v1"})"),
             R"(bad_request: no kind "Binding" is registered for version "policy/v1": use v1)");
   EXPECT_EQ(refusal(eviction, "[]"), "bad_request: the body is no Eviction");
+  EXPECT_EQ(refusal(eviction, R"({"metadata":{"name":"q"}})"),
+            "bad_request: name in URL does not match name in Eviction object: q");
+}
+
+TEST_F(CodecsTest, ActionsOnPodsAreReadInEveryFormOfBodies) {  // SUB-4, PB-3
+  const auto grace = [&](const std::string& body, const std::string& type) {
+    const auto& write = decoded("POST", std::string{kPod} + "/eviction", body, type);
+    if (!write) return write.error().error.message;
+    return to_json(write.value().propose(Value{}).value().object["deleteOptions"]["gracePeriodSeconds"]);
+  };
+  EXPECT_EQ(
+      grace("{apiVersion: policy/v1, kind: Eviction, deleteOptions: {gracePeriodSeconds: 7}}", "application/yaml"),
+      "7");
+  for (const char* version : {"policy/v1", "policy/v1beta1"}) {
+    const auto body = encode_protobuf(Kinds::compiled(),
+                                      Value::object({{"apiVersion", version},
+                                                     {"kind", "Eviction"},
+                                                     {"metadata", Value::object({{"name", "p"}})},
+                                                     {"deleteOptions", Value::object({{"gracePeriodSeconds", 0}})}}));
+    EXPECT_EQ(grace(body.value(), "application/vnd.kubernetes.protobuf"), "0") << version;
+  }
+  const auto binding = encode_protobuf(
+      Kinds::compiled(),
+      json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}})"));
+  const auto& write =
+      decoded("POST", std::string{kPod} + "/binding", binding.value(), "application/vnd.kubernetes.protobuf");
+  ASSERT_TRUE(write);
+  EXPECT_EQ(write.value().propose(Value{}).value().object["target"], json(R"({"kind":"Node","name":"n"})"));
 }
 
 TEST_F(CodecsTest, BindingAssignsThePodToANodeOnce) {

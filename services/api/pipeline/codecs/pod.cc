@@ -164,14 +164,11 @@ WriteRequest pod_action(const RequestContext& context, Value body, bool dry_run)
 const PodAction kEvictionAction{"Eviction", kEvictionVersions};
 const PodAction kBindingAction{"Binding", kBindingVersions};
 
-Result<Value> read_pod_body(const HttpRequest& request, const std::string& text, const std::string& pod,
-                            const PodAction& action) {
-  const std::string type = media_type(request.headers.get("Content-Type"));
-  if (!type.empty() && type != "application/json") {
-    return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
-                                                       ") - accepted media types include: application/json"};
-  }
-  SHIPLOG_TRY(Value body, parse_json(text));
+Result<Value> read_pod_body(const Kinds& kinds, const HttpRequest& request, const std::string& text,
+                            const std::string& pod, const PodAction& action) {
+  auto read = read_body(request.headers.get("Content-Type"), text, kinds, *kinds.find("", "v1", "pods"), nullptr);
+  if (!read) return unrecognized(std::move(read).error(), action.kind, text);
+  Value body = std::move(read).value();
   if (!body.is_object()) return Error{ErrorCode::kBadRequest, std::string{"the body is no "} + action.kind};
   if (body["kind"].is_empty()) body.set("kind", action.kind);
   if (body["kind"].as_string() != action.kind) {
@@ -184,8 +181,8 @@ Result<Value> read_pod_body(const HttpRequest& request, const std::string& text,
   }
   const Value& name = body["metadata"]["name"];
   if (!pod.empty() && !name.is_empty() && name.as_string() != pod) {
-    return Error{ErrorCode::kBadRequest,
-                 "the name of the object (" + name.str() + ") does not match the name on the URL (" + pod + ")"};
+    return Error{ErrorCode::kBadRequest, std::string{"name in URL does not match name in "} + action.kind +
+                                             " object: " + printable(name.as_string(), 253)};
   }
   return body;
 }
@@ -199,7 +196,7 @@ int64_t grace_of_pod(const Value& pod, std::optional<int64_t> asked) {
 
 StageResult<WriteRequest> decode_eviction(const Server& server, const RequestContext& context,
                                           const std::string& body) {
-  SHIPLOG_TRY(Value eviction, read_pod_body(context.request, body, context.path.name, kEvictionAction));
+  SHIPLOG_TRY(Value eviction, read_pod_body(*context.kinds, context.request, body, context.path.name, kEvictionAction));
   const bool dry_run = is_dry_run(context, eviction["deleteOptions"]);
   WriteRequest write = pod_action(context, std::move(eviction), dry_run);
   write.changes = [&server, &context](Proposal& proposal) { return evict(server, context, proposal.object); };
@@ -207,7 +204,7 @@ StageResult<WriteRequest> decode_eviction(const Server& server, const RequestCon
 }
 
 StageResult<WriteRequest> decode_binding(const Server& server, const RequestContext& context, const std::string& body) {
-  SHIPLOG_TRY(Value binding, read_pod_body(context.request, body, context.path.name, kBindingAction));
+  SHIPLOG_TRY(Value binding, read_pod_body(*context.kinds, context.request, body, context.path.name, kBindingAction));
   WriteRequest write = pod_action(context, std::move(binding), is_dry_run(context, {}));
   write.changes = [&server, &context](Proposal& proposal) { return assign_to_node(server, context, proposal.object); };
   return write;
