@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "services/api/pipeline/server.h"
 #include "services/api/pipeline/write_request.h"
@@ -31,6 +32,19 @@ StageResult<WriteRequest> decode_token_request(const Server& server, const Reque
                                                const std::string& body);
 /// DELETE of an object, or of a collection (WriteRequest::for_object).
 StageResult<WriteRequest> decode_delete(const Server& server, const RequestContext& context, const std::string& body);
+
+/// The body of a request as an object of its kind. `duplicates`: see read_body(). Errors: kBadRequest,
+/// kUnsupportedMediaType.
+Result<Value> read_object(const RequestContext& context, const std::string& body, std::vector<std::string>* duplicates);
+
+/// kUnsupportedMediaType: objects of the kind have no such patches.
+Error unknown_patch_type(const Kind& kind, const std::string& type);
+
+/// 422: an apply patch must name its manager (SSA-1).
+Error field_manager_required();
+
+/// Kinds whose deletion answers with the object, not with a Status (DEL-8).
+bool answers_object(const Kind& kind);
 
 /// A Scale of the object, in the words of autoscaling/v1. `kind.scale` is set.
 Value scale_of(const Kind& kind, const Value& object);

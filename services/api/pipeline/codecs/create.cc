@@ -4,13 +4,19 @@
 
 namespace shiplog::api {
 
+Result<Value> read_object(const RequestContext& context, const std::string& body,
+                          std::vector<std::string>* duplicates) {
+  auto read = read_body(context.request.headers.get("Content-Type"), body, *context.kinds, *context.kind, duplicates);
+  if (!read) return unrecognized(std::move(read).error(), context.kind->kind, body);
+  return read;
+}
+
 StageResult<WriteRequest> decode_create(const RequestContext& context, const std::string& body) {
   const Kind& kind = *context.kind;
   WriteRequest write;
   SHIPLOG_TRY(write.parameters, write_parameters(context.request));
   Proposal proposal{.operation = "CREATE", .verb = "create", .success = 201};
-  SHIPLOG_TRY(proposal.object, read_body(context.request.headers.get("Content-Type"), body, *context.kinds, kind,
-                                         &proposal.duplicate_fields));
+  SHIPLOG_TRY(proposal.object, read_object(context, body, &proposal.duplicate_fields));
   proposal.name = proposal.object["metadata"]["name"].str();
   write.key = {kind.type(), kind.namespaced ? context.path.ns : "", ""};
   write.reads = WriteReads::kNothing;

@@ -9,7 +9,7 @@ namespace {
 /// The body with its kind, without the fields that only the server sets.
 Result<Value> read_review(const RequestContext& context, const std::string& text) {
   const Kind& kind = *context.kind;
-  SHIPLOG_TRY(auto body, read_body(context.request.headers.get("Content-Type"), text, *context.kinds, kind, nullptr));
+  SHIPLOG_TRY(auto body, read_object(context, text, nullptr));
   if (!body.is_object()) return Error{ErrorCode::kBadRequest, "the body of the request must be a JSON object"};
   for (const auto& [field, expected] : {std::pair{"apiVersion", kind.api_version()}, std::pair{"kind", kind.kind}}) {
     const Value& given = body[field];

@@ -58,8 +58,7 @@ StageResult<WriteRequest> decode_update(const RequestContext& context, const std
   WriteRequest write;
   SHIPLOG_TRY(write.parameters, write_parameters(context.request));
   std::vector<std::string> duplicates;
-  SHIPLOG_TRY(Value object,
-              read_body(context.request.headers.get("Content-Type"), body, *context.kinds, *context.kind, &duplicates));
+  SHIPLOG_TRY(Value object, read_object(context, body, &duplicates));
   write.key = context.key();
   write.form = write_form_of(context.path);
   write.replaces_unreadable = context.path.subresource.empty();
