@@ -140,7 +140,7 @@ Result<void> check_lengths(std::string_view path) {
   return check("subresource", found->subresource.size(), kLongestName);
 }
 
-Result<Accept> negotiate(std::string_view accept_header, bool list) {
+Result<Accept> negotiate(std::string_view accept_header, bool list, bool tables) {
   std::vector<Clause> clauses;
   for (const std::string_view part : split(accept_header, ',')) clauses.push_back(parse_clause(trim(part)));
   if (clauses.empty()) clauses.push_back({.type = "*/*", .as = "", .g = "", .v = ""});
@@ -156,7 +156,7 @@ Result<Accept> negotiate(std::string_view accept_header, bool list) {
     if (clause.as.empty()) return accept;
     if (clause.g != "meta.k8s.io" || (clause.v != "v1" && clause.v != "v1beta1")) continue;
     accept.meta_version = "meta.k8s.io/" + clause.v;
-    if (clause.as == "Table") {
+    if (clause.as == "Table" && tables) {
       accept.form = Accept::Form::kTable;
     } else if (clause.as == (list ? "PartialObjectMetadataList" : "PartialObjectMetadata")) {
       accept.form = Accept::Form::kPartialMetadata;
@@ -166,9 +166,10 @@ Result<Accept> negotiate(std::string_view accept_header, bool list) {
     return accept;
   }
   return Error{ErrorCode::kNotAcceptable,
-               "only the following media types are accepted: application/json, application/yaml, "
-               "application/json;as=Table;v=v1;g=meta.k8s.io, application/json;as=" +
-                   std::string{list ? "PartialObjectMetadataList" : "PartialObjectMetadata"} + ";v=v1;g=meta.k8s.io"};
+               "only the following media types are accepted: application/json, application/yaml, " +
+                   std::string{tables ? "application/json;as=Table;v=v1;g=meta.k8s.io, " : ""} +
+                   "application/json;as=" + (list ? "PartialObjectMetadataList" : "PartialObjectMetadata") +
+                   ";v=v1;g=meta.k8s.io"};
 }
 
 bool is_duration(std::string_view text) { return duration_of(text).has_value(); }

@@ -40,8 +40,9 @@ struct Accept {
   bool pretty = false;
   std::string meta_version = "meta.k8s.io/v1";  ///< of Table and PartialObjectMetadata
 };
-/// `list`: PartialObjectMetadataList is acceptable, PartialObjectMetadata is not. Error: kNotAcceptable.
-Result<Accept> negotiate(std::string_view accept_header, bool list);
+/// `list`: PartialObjectMetadataList is acceptable, PartialObjectMetadata is not. `tables`: so are Tables. Error:
+/// kNotAcceptable.
+Result<Accept> negotiate(std::string_view accept_header, bool list, bool tables = true);
 
 /// Whether something that exists can have this path: Kubernetes' limits for names (253), namespaces and resources (63)
 /// and groups (253), and 2048 bytes in all. Error: kBadRequest, naming the part.

@@ -54,6 +54,15 @@ TEST(Negotiate, RefusesWhatNothingCanMeet) {  // NEG-2, NEG-6
   EXPECT_TRUE(negotiate("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", true));
 }
 
+TEST(Negotiate, SkipsTablesOfWhatHasNone) {  // NEG-2, NEG-5
+  const std::string table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  const auto refused = negotiate(table, false, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotAcceptable);
+  EXPECT_EQ(refused.error().message.find("Table"), std::string::npos);
+  EXPECT_EQ(negotiate(table + ",application/json", false, false).value().form, Accept::Form::kObject);
+}
+
 TEST(Flags, AreFalseOnlyWhenAbsentZeroOrFalse) {  // HTTP-8
   EXPECT_FALSE(flag(get("/x"), "watch"));
   EXPECT_FALSE(flag(get("/x?watch=0"), "watch"));

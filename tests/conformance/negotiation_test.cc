@@ -35,6 +35,19 @@ TEST(Negotiation, NEG_02_nothing_acceptable) {
     const Answer answer = api().get(maps + "/a", accept);
     expect_failure(answer, 406, "NotAcceptable", "application/json");
   }
+  // What is answered to a review is no row of a table.
+  for (const auto& [path, body] : {std::pair{"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                                             R"({"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}})"},
+                                   std::pair{"/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"}}) {
+    const auto review = [&, target = path, text = body](const std::string& accept) {
+      return api().call("POST", target, text, {{"Accept", accept}});
+    };
+    const std::string table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    expect_failure(review(table), 406, "NotAcceptable", "application/json");
+    const Answer plain = review(table + ",application/json");
+    EXPECT_EQ(plain.status, 201) << plain;
+    EXPECT_NE(plain.json["kind"].str(), "Table");
+  }
 }
 
 TEST(Negotiation, NEG_03_yaml_and_indented_json) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "events/base/json.h"
@@ -47,9 +49,15 @@ StageResult<void> resolve_bindings(RequestTarget& target, const HttpRequest& req
   return ok();
 }
 
+/// What is answered to these is no object of the kind, so that there are no columns for it.
+bool has_tables(const RequestTarget& target) {
+  static constexpr std::string_view kWithout[] = {"token", "eviction", "binding"};
+  return !is_review(*target.kind) && std::ranges::find(kWithout, target.path.subresource) == std::end(kWithout);
+}
+
 StageResult<void> resolve_accept(RequestTarget& target, const HttpRequest& request) {
   const bool list = target.verb == "list" || target.verb == "deletecollection";
-  SHIPLOG_TRY(target.accept, negotiate(request.headers.get("Accept"), list));
+  SHIPLOG_TRY(target.accept, negotiate(request.headers.get("Accept"), list, has_tables(target)));
   target.accept.pretty = wants_pretty(request);
   if (target.accept.form != Accept::Form::kTable) return ok();
   const std::string include = text(request, "includeObject");  // TBL-2
@@ -146,13 +154,13 @@ StageResult<RequestTarget> resolve(const Server& server, std::shared_ptr<const K
     const bool proper =
         request.method == "POST" && target.path.name.empty() && (!kind.namespaced || !target.path.ns.empty());
     if (!proper) return rejected(method_not_allowed(target.subject(), request.method));
-    target.accept.form = Accept::Form::kObject;  // it is an answer, not an object: there are no columns
+    target.accept.form = Accept::Form::kObject;  // it is an answer, not an object
     return target;
   }
   if (!target.path.subresource.empty()) {
     if (auto known = check_subresource(target, request.method, server.options.pod_actions != nullptr); !known)
       return rejected(known.error());
-    if (target.path.subresource == "token") target.accept.form = Accept::Form::kObject;  // no row of the kind
+    if (target.path.subresource == "token") target.accept.form = Accept::Form::kObject;  // no object of the kind
   } else if (auto has_verb = check_collection(target, request.method); !has_verb) {
     return rejected(has_verb.error());
   }
