@@ -144,6 +144,19 @@ TEST(Deletes, DEL_08_the_response_to_an_immediate_deletion) {
   const Answer status = api().remove(in(ns, "configmaps") + "/a");
   EXPECT_EQ(status.json["kind"].str(), "Status");
   EXPECT_EQ(status.json["details"]["uid"].str().size(), 36u);
+  const std::string storage = "/apis/storage.k8s.io/v1/";
+  for (const auto& [plural, object] : {std::pair{"storageclasses", "{metadata: {name: NAME}, provisioner: p}"},
+                                       std::pair{"csidrivers", "{metadata: {name: NAME}, spec: {}}"},
+                                       std::pair{"csinodes", "{metadata: {name: NAME}, spec: {drivers: []}}"},
+                                       std::pair{"volumeattachments",
+                                                 "{metadata: {name: NAME}, spec: {attacher: a, nodeName: node, source: "
+                                                 "{persistentVolumeName: v}}}"}}) {
+    Value made = yaml(object);
+    made.edit("metadata").set("name", ns);
+    const Answer created = api().post(storage + plural, made);
+    ASSERT_EQ(created.status, 201) << created;
+    EXPECT_EQ(api().remove(storage + plural + "/" + ns).json["kind"], created.json["kind"]);
+  }
 }
 
 TEST(Deletes, DEL_09_pods_on_a_node_have_a_grace_period) {
@@ -210,7 +223,9 @@ TEST(Deletes, DEL_10_the_default_deletes_dependents_except_for_two_kinds) {
                                            "containers: [{name: c, image: i}]}}}}"));
   ASSERT_EQ(job.status, 201) << job;
   ASSERT_EQ(api().post(maps, owned(config_map("of-job"), job)).status, 201);
-  ASSERT_EQ(api().remove(jobs + "/j").status, 200);
+  const Answer removed = api().remove(jobs + "/j");
+  ASSERT_EQ(removed.status, 200);
+  EXPECT_NE(removed.headers.get("Warning").find("child pods are preserved by default"), std::string_view::npos);
   EXPECT_TRUE(is_deleted(jobs + "/j"));
   const Answer orphan = api().get(maps + "/of-job");
   EXPECT_EQ(orphan.status, 200);

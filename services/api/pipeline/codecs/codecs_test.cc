@@ -391,6 +391,23 @@ TEST_F(CodecsTest, WhatIsDeletedInTheEphemeraWaitsForNoDependents_DEL_10) {
   EXPECT_EQ(std::get<DeletionRequested>(events.back()).propagation, "Foreground");
 }
 
+TEST_F(CodecsTest, DeleteOfAJobWithoutAPolicyGoesWithAWarning_DEL_10) {
+  const auto warnings = [&](const std::string& target, const std::string& body) {
+    const auto& write = decoded("DELETE", target, body);
+    EXPECT_EQ(write.value().propose(json(R"({"metadata":{"name":"a"}})")).value().warnings, write.value().warnings);
+    return write.value().warnings;
+  };
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
+  const std::vector<std::string> expected = {
+      "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+      "set propagationPolicy=Orphan to suppress this warning"};
+  EXPECT_EQ(warnings(jobs + "/a", ""), expected);
+  EXPECT_EQ(warnings(jobs, ""), expected) << "the collection";
+  EXPECT_TRUE(warnings(jobs + "/a", R"({"propagationPolicy":"Orphan"})").empty());
+  EXPECT_TRUE(warnings(jobs + "/a?orphanDependents=false", "").empty());
+  EXPECT_TRUE(warnings(std::string{kDecodedMaps} + "/a", "").empty());
+}
+
 TEST_F(CodecsTest, DeleteOfACollectionDeletesEachObjectAsItWasListed) {
   const auto& write = decoded("DELETE", kDecodedMaps, "");
   ASSERT_TRUE(write);

@@ -97,12 +97,29 @@ Result<DeleteOptions> delete_options(const RequestContext& context, const std::s
 
 /// Kinds whose delete answers with the object (DEL-8).
 bool answers_object(const Kind& kind) {
-  if (!kind.group.empty()) return false;
-  for (const char* plural : {"pods", "namespaces", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims",
-                             "resourcequotas", "podtemplates", "services"}) {
-    if (kind.plural == plural) return true;
-  }
-  return false;
+  static constexpr std::string_view kTypes[] = {"pods",
+                                                "namespaces",
+                                                "serviceaccounts",
+                                                "persistentvolumes",
+                                                "persistentvolumeclaims",
+                                                "resourcequotas",
+                                                "podtemplates",
+                                                "services",
+                                                "storageclasses.storage.k8s.io",
+                                                "csidrivers.storage.k8s.io",
+                                                "csinodes.storage.k8s.io",
+                                                "volumeattachments.storage.k8s.io"};
+  return std::ranges::find(kTypes, kind.type()) != std::end(kTypes);
+}
+
+namespace {
+
+/// Those who delete a Job mostly mean its pods, too (DEL-10).
+std::vector<std::string> warnings_of(const Kind& kind, const DeleteOptions& options) {
+  if (options.chosen || kind.type() != "jobs.batch") return {};
+  return {
+      "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+      "set propagationPolicy=Orphan to suppress this warning"};
 }
 
 constexpr const char* kCleanup = "customresourcecleanup.apiextensions.k8s.io";
@@ -202,12 +219,14 @@ WriteRequest delete_request(const Server& server, const RequestContext& context,
   write.parameters.dry_run = options->dry_run;
   write.delete_options = options->given;
   write.rewrites = false;
+  write.warnings = warnings_of(*context.kind, *options);
   write.replaces_unreadable = true;  // what can no longer be read can still be deleted
-  write.propose = [&context, options, key](Result<Value> current) -> StageResult<Proposal> {
+  write.propose = [&context, options, key, warnings = write.warnings](Result<Value> current) -> StageResult<Proposal> {
     if (!current) return current.error();
     SHIPLOG_TRY(check_preconditions(context, key, *options, current.value()));
     Proposal proposal{.operation = "DELETE", .verb = "delete"};
     proposal.name = context.path.name;
+    proposal.warnings = warnings;
     proposal.old = std::move(current).value();
     return proposal;
   };
