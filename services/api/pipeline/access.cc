@@ -181,6 +181,8 @@ awaitable<Result<Value>> answer_review(const Server& server, const RequestContex
   const ReviewQuestion question{context.kind, context.user, context.path.ns};
   const std::string& kind = question.kind->kind;
   if (kind == "SelfSubjectReview") {
+    // Only this review is answered with a metadata of its own, as upstream.
+    review.set("metadata", Value::object({{"creationTimestamp", rfc3339(server.options.clock->now())}}));
     review.set("status", Value::object({{"userInfo", user_info(question.user)}}));
     co_return review;
   }
