@@ -1,22 +1,17 @@
 #include "services/api/kind_registry.h"
 
-#include "events/state/condition.h"
+#include "events/state/definition_status.h"
 #include "services/runtime/log.h"
 
 namespace shiplog::api {
 
-namespace {
-
-/// Its names are not in use by another definition (CRD-3).
-bool is_served(const Value& crd) { return condition_of(crd, "Established")["status"].as_string() != "False"; }
-
-}  // namespace
-
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd) {
-  if (!is_served(crd)) {
+  if (!serves_kinds(crd)) {
     return kinds.without(crd["metadata"]["name"].as_string());
   }
-  return kinds.with(crd);
+  Value served = crd;
+  served.edit("spec").set("names", accepted_names(crd));
+  return kinds.with(served);
 }
 
 std::map<std::string, std::string> deprecations_of(const Value& crd) {
@@ -92,11 +87,11 @@ void KindRegistry::take(const Value& crd) {
   // The same kinds for as long as the definition means the same: a watch ends when its kind is replaced (W-17), which a
   // new status or label of the definition must not cause.
   const auto last = taken_.find(name);
-  const bool served = is_served(crd);
-  if (last != taken_.end() && last->second.served == served && last->second.spec == crd["spec"]) return;
+  Taken now{crd["spec"], accepted_names(crd), serves_kinds(crd)};
+  if (last != taken_.end() && last->second == now) return;
   auto kinds = with_definition(*current(), crd);
   if (kinds) {
-    taken_.insert_or_assign(name, Taken{crd["spec"], served});
+    taken_.insert_or_assign(name, std::move(now));
     warn_of_deprecations(name, deprecations_of(crd));
     return publish(std::move(kinds).value());
   }

@@ -24,8 +24,8 @@ inline bool is_metrics(const Kind& kind) {
 /// Whether the objects of a collection can be deleted in one request. Namespaces cannot, as in kube-apiserver.
 inline bool can_delete_collection(const Kind& kind) { return kind.type() != "namespaces"; }
 
-/// `kinds` and what a CustomResourceDefinition defines; without it, if its names are in use (CRD-3). Error: it cannot
-/// be read.
+/// `kinds` and what a CustomResourceDefinition defines, under the names that were accepted; without it, if it is not
+/// established (CRD-3). Error: it cannot be read.
 Result<Kinds> with_definition(const Kinds& kinds, const Value& crd);
 
 /// The warnings for requests about the deprecated versions of a CustomResourceDefinition, by version.
@@ -59,7 +59,9 @@ class KindRegistry final : public Observer {
   /// What the kinds of a definition were made from, by its name. Nothing else of it changes them.
   struct Taken {
     Value spec;
+    Value names;  // by which they are served
     bool served = true;
+    bool operator==(const Taken&) const = default;
   };
   std::map<std::string, Taken> taken_;
   mutable std::mutex mutex_;

@@ -38,6 +38,21 @@ Value custom(const std::string& group, const std::string& kind, const std::strin
 TEST(Definitions, CRD_04_groups_of_kubernetes_need_approval) {
   Value crd = definition("jugs", "jugs.k8s.io", "Jug", one_version());
   expect_failure(api().post(kDefinitions, crd), 422, "Invalid", "api-approved.kubernetes.io");
+  const auto approve = [&](const char* annotation) {
+    crd.edit("metadata").edit("annotations").set("api-approved.kubernetes.io", annotation);
+  };
+  approve("yes");
+  expect_failure(
+      api().post(kDefinitions, crd), 422, "Invalid",
+      "Invalid value: \"yes\": protected groups must have approval annotation \"api-approved.kubernetes.io\" "
+      "with either a URL or a reason starting with \"unapproved\", see "
+      "https://github.com/kubernetes/enhancements/pull/1111");
+  approve("unapproved, for a test");
+  define(crd);
+  const char* approved = "KubernetesAPIApprovalPolicyConformant";
+  EXPECT_EQ(condition("jugs.jugs.k8s.io", approved), "False");
+  EXPECT_EQ(condition("jugs.jugs.k8s.io", approved, "reason"), "UnapprovedAnnotation");
+  EXPECT_EQ(condition("jugs.jugs.k8s.io", approved, "message"), "not approved: \"unapproved, for a test\"");
   define(definition("jugs", "jugs.x-k8s.io", "Jug", one_version()));
 }
 

@@ -125,7 +125,7 @@ TEST(Definitions, ADefinitionWithConflictingNamesIsServedAfterTheConflictEnds) {
   const Answer second = api().post(kDefinitions, plain_definition("stools", "Chair"));
   ASSERT_EQ(second.status, 201) << second;
   EXPECT_EQ(condition_of(second.json, "NamesAccepted")["status"].str(), "False");
-  EXPECT_EQ(condition_of(second.json, "NamesAccepted")["reason"].str(), "SingularConflict");
+  EXPECT_EQ(condition_of(second.json, "NamesAccepted")["reason"].str(), "ListKindConflict");
   EXPECT_EQ(condition_of(second.json, "Established")["reason"].str(), "NotAccepted");
   EXPECT_EQ(api().get("/apis/shop.example/v1/stools").status, 404);
   Value renamed = second.json;
@@ -137,7 +137,67 @@ TEST(Definitions, ADefinitionWithConflictingNamesIsServedAfterTheConflictEnds) {
   EXPECT_EQ(api().get("/apis/shop.example/v1/stools").status, 200);
   renamed = own.json;
   renamed.edit("spec").edit("names").set("shortNames", json(R"(["ch"])"));
-  expect_failure(api().put(kDefinitions + "/stools.shop.example", renamed), 422, "Invalid", "is already in use by");
+  const Answer taken = api().put(kDefinitions + "/stools.shop.example", renamed);
+  ASSERT_EQ(taken.status, 200) << taken;
+  EXPECT_EQ(condition_of(taken.json, "NamesAccepted")["message"].str(),
+            "\"ch\" is already in use by chairs.shop.example");
+  const auto short_names = [] {
+    return find_named(api().get("/apis/shop.example/v1").json["resources"], "stools")["shortNames"];
+  };
+  EXPECT_EQ(short_names(), Value{}) << "what is served keeps its names";
+  ASSERT_EQ(api().post(kDefinitions, plain_definition("thrones", "Chair")).status, 201);
+  EXPECT_EQ(api().get("/apis/shop.example/v1/thrones").status, 404);
+
+  ASSERT_EQ(api().remove(kDefinitions + "/chairs.shop.example").status, 200);
+  EXPECT_TRUE(eventually([] { return api().get("/apis/shop.example/v1/thrones").status == 200; }));
+  const Value throne = api().get(kDefinitions + "/thrones.shop.example").json;
+  EXPECT_EQ(condition_of(throne, "NamesAccepted")["status"].str(), "True");
+  EXPECT_EQ(condition_of(throne, "Established")["status"].str(), "True");
+  EXPECT_TRUE(eventually([&] { return short_names() == json(R"(["ch"])"); }));
+}
+
+TEST(Definitions, AnInvalidBundleMayBeMendedLater) {  // CRD-2
+  Value definition = plain_definition("rugs", "Rug");
+  definition.edit("spec").set("conversion", json(R"({"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],
+      "clientConfig":{"caBundle":"Cg==","service":{"namespace":"default","name":"convert"}}}})"));
+  const Answer made = api().post(kDefinitions, definition);
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(condition_of(made.json, "NamesAccepted")["status"].str(), "True");
+  EXPECT_EQ(condition_of(made.json, "Established")["reason"].str(), "InvalidCABundle");
+  EXPECT_EQ(api().get("/apis/shop.example/v1/rugs").status, 404);
+  const auto set_bundle = [](const std::string& bundle) {
+    return api().patch(kDefinitions + "/rugs.shop.example", "merge",
+                       json(R"({"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":")" + bundle + "\"}}}}}"));
+  };
+  const Answer mended = set_bundle("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==");
+  ASSERT_EQ(mended.status, 200) << mended;
+  EXPECT_EQ(condition_of(mended.json, "Established")["status"].str(), "True");
+  EXPECT_EQ(api().get("/apis/shop.example/v1/rugs").status, 200);
+  expect_failure(set_bundle("Cg=="), 422, "Invalid",
+                 "spec.conversion.webhook.clientConfig.caBundle: Invalid value: \"<caBundle>\": unable to load root "
+                 "certificates");
+}
+
+TEST(Definitions, AWriteOfTheStatusChangesNothingThatControllersOwn) {  // CRD-2
+  const Answer made = api().post(kDefinitions, plain_definition("lofts", "Loft"));
+  ASSERT_EQ(made.status, 201) << made;
+  const Answer written = api().patch(kDefinitions + "/lofts.shop.example/status", "merge",
+                                     json(R"({"status":{"acceptedNames":{"plural":"lofts","kind":"Other"},"conditions":[
+                      {"type":"Established","status":"False"},{"type":"Mine","status":"True"}]}})"));
+  ASSERT_EQ(written.status, 200) << written;
+  EXPECT_EQ(condition_of(written.json, "Mine")["status"].str(), "True");
+  for (const char* type : {"NamesAccepted", "Established"}) {
+    EXPECT_EQ(condition_of(written.json, type), condition_of(made.json, type)) << type;
+  }
+  EXPECT_EQ(written.json["status"]["acceptedNames"], made.json["status"]["acceptedNames"]);
+  EXPECT_EQ(api().get("/apis/shop.example/v1/lofts").status, 200);
+}
+
+TEST(Definitions, AnotherKindInTheBodyIsInvalid) {  // META-11
+  ASSERT_EQ(api().post(kDefinitions, plain_definition("shelves", "Shelf")).status, 201);
+  expect_failure(api().post("/apis/shop.example/v1/shelves",
+                            json(R"({"apiVersion":"shop.example/v1","kind":"Bad","metadata":{"name":"foo"}})")),
+                 422, "Invalid", R"(Bad.shop.example "foo" is invalid: kind: Invalid value: "Bad": must be Shelf)");
 }
 
 TEST(Definitions, EachVersionShowsTheSameObjects) {  // CRD-10, CRD-11

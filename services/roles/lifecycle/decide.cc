@@ -27,6 +27,7 @@ Decided decide_object(const State& state, const ObjectKey& key, const Object& ob
   }
   if (auto decided = decide_pod(state, key, object); decides(decided)) return decided;
   if (auto decided = decide_garbage(state, key, object, protection); decides(decided)) return decided;
+  if (key.type == type::kCustomResourceDefinition) return decide_names(state, key, object, now);
   // Where nothing is protected is a trial member, whose controller of Jobs deletes them itself.
   return protection == DeletionProtection::kOn ? decide_job(key, object, now) : Nothing{};
 }

@@ -11,7 +11,8 @@ namespace shiplog::lifecycle {
 /// A Cluster: its execution space and finalizer, and when it is terminating, the steps of CL-12 to CL-14.
 /// A terminating Namespace: after kNamespaceDelay its content is deleted, then its finalizer; while some stays,
 /// conditions report what (NSP-5).
-/// A terminating CustomResourceDefinition: its objects are deleted first (CRD-13).
+/// A terminating CustomResourceDefinition: its objects are deleted first (CRD-13). One whose names other kinds have: it
+/// gets them when they are free (CRD-3).
 /// A Pod that waits for a node to end it, where there is no such node: none will (DEL-9).
 /// A ResourceInterpreterCustomization with a new spec: functions that were in quarantine are run again.
 /// A finished Job with ttlSecondsAfterFinished: it is deleted when that time is over. Members' Jobs have no such time.
@@ -41,6 +42,7 @@ Decided decide_cluster(const State& state, const ObjectKey& key, const Object& c
 Decided decide_namespace(const State& state, const ObjectKey& key, const Object& ns, UtcMillis now,
                          DeletionProtection protection);
 Decided decide_definition(const State& state, const ObjectKey& key, const Object& definition);
+Decided decide_names(const State& state, const ObjectKey& key, const Object& definition, UtcMillis now);
 Decided decide_customization(const ObjectKey& key, const Object& customization, UtcMillis now);
 Decided decide_pod(const State& state, const ObjectKey& key, const Object& pod);
 Decided decide_job(const ObjectKey& key, const Object& job, UtcMillis now);

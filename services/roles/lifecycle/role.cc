@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "events/state/answers.h"
+#include "events/state/definition_status.h"
 #include "events/state/pod_template.h"
 #include "events/state/protection.h"
 #include "events/state/served_kind.h"
@@ -42,6 +43,7 @@ class LifecycleRole final : public Role {
     wake_space(state, change, wake);
     wake_pods(state, change, wake);
     wake_answers(state, change, wake);
+    wake_definitions(state, change, wake);
     if (change.object.type == interpreter::kCustomizationType && !change.removed() &&
         interpreter::quarantine_is_over(change.after)) {
       wake.push_back(change.object);
@@ -54,8 +56,9 @@ class LifecycleRole final : public Role {
         const bool ends_quarantine =
             type == interpreter::kCustomizationType && interpreter::quarantine_is_over(object.value);
         ObjectKey key{type, name.ns, name.name};
+        const bool waits = type == type::kCustomResourceDefinition && waits_for_names(object.value);
         if (type == type::kCluster || deleting(object.value) || references(object.value).size() > 0 ||
-            ends_quarantine || lifecycle::expiry_of_job(key, object.value)) {
+            ends_quarantine || waits || lifecycle::expiry_of_job(key, object.value)) {
           wake.push_back(std::move(key));
         }
       }
@@ -96,6 +99,17 @@ class LifecycleRole final : public Role {
     if (change.object.type != kInterpreterWebhookType || change.before["webhooks"] == change.after["webhooks"]) return;
     for (const auto& [name, answers] : state.objects(kAnswersType)) {
       if (answers_obsolete(state, answers.value)) wake.push_back({kAnswersType, name.ns, name.name});
+    }
+  }
+
+  // A definition that goes, or changes, may leave names that others of its group wait for; itself too, as a server that
+  // lags may have found them in use when they were free already.
+  static void wake_definitions(const State& state, const Change& change, std::vector<ObjectKey>& wake) {
+    if (change.object.type != type::kCustomResourceDefinition) return;
+    const Value& group = change.latest()["spec"]["group"];
+    for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
+      if (definition.value["spec"]["group"] != group || !waits_for_names(definition.value)) continue;
+      wake.push_back({type::kCustomResourceDefinition, "", name.name});
     }
   }
 
