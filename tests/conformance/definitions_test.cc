@@ -137,6 +137,64 @@ TEST(Definitions, CRD_07_a_later_default_applies_to_existing_objects) {
   EXPECT_EQ(api().get(cups + "/one").json["metadata"]["resourceVersion"], made.json["metadata"]["resourceVersion"]);
 }
 
+/// testDefaulting of k8s.io/apiextensions-apiserver.
+TEST(Definitions, CRD_07_reads_fill_in_the_defaults_of_the_storage_version) {
+  const auto fields = [](const std::string& own) {
+    std::string all;
+    for (const std::string name : {"a", "c", "v1beta1", "v1beta2"}) {
+      const bool has_default = name == "a" || name == own;
+      all += (all.empty() ? "" : ", ") + name + ": {type: string" + (has_default ? ", default: " + name : "") + "}";
+    }
+    return "{type: object, properties: {" + all + "}}";
+  };
+  const auto version = [&](const std::string& name, const char* served, const char* storage) {
+    return "{name: " + name + ", served: " + served + ", storage: " + storage +
+           ", subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, properties: {spec: " + fields(name) +
+           ", status: " + fields(name) + "}}}}";
+  };
+  for (const char* served : {"false", "true"}) {
+    const std::string group = std::string{served} + ".defaults.example.com";
+    const std::string name = "mugs." + group;
+    const std::string mugs = in(own_namespace(), "mugs", group + "/v1beta1");
+    define(definition("mugs", group, "Mug",
+                      "[" + version("v1beta1", "true", "false") + ", " + version("v1beta2", served, "true") + "]"));
+    const auto set_default = [&](int at, const char* operation) {
+      Value patch = Value::array();
+      for (const char* part : {"spec", "status"}) {
+        patch.push_back(
+            Value::object({{"op", operation},
+                           {"path", "/spec/versions/" + std::to_string(at) + "/schema/openAPIV3Schema/properties/" +
+                                        part + "/properties/c/default"},
+                           {"value", "c"}}));
+      }
+      const Answer patched = api().patch(kDefinitions + "/" + name, "json", patch);
+      EXPECT_EQ(patched.status, 200) << patched;
+    };
+    const auto reads = [&](const char* part, const char* field) {
+      return api().get(mugs + "/one").json[part][field].str();
+    };
+    Value mug = custom(group, "Mug");
+    mug.set("apiVersion", group + "/v1beta1");
+    const Answer made = api().post(mugs, mug);
+    ASSERT_EQ(made.status, 201) << made;
+    EXPECT_EQ(made.json["spec"], json(R"({"a":"a","v1beta1":"v1beta1","v1beta2":"v1beta2"})")) << served;
+    EXPECT_EQ(api().patch(mugs + "/one/status", "merge", json(R"({"status":{}})")).json["status"]["a"].str(), "a");
+
+    set_default(1, "add");
+    EXPECT_TRUE(eventually([&] { return reads("spec", "c") == "c"; })) << served;
+    EXPECT_EQ(api().get(mugs).json["items"][0]["status"]["c"].str(), "c");
+    set_default(0, "add");
+    set_default(1, "remove");
+    EXPECT_TRUE(eventually([&] { return reads("spec", "c").empty(); })) << "the other version's default is for writes";
+    EXPECT_EQ(reads("status", "c"), "");
+    const Value read = api().get(mugs + "/one").json;
+    EXPECT_EQ(api().put(mugs + "/one/status", read).json["status"]["c"].str(), "c");
+    EXPECT_EQ(reads("spec", "c"), "") << "only the status is written";
+    set_default(0, "remove");
+    EXPECT_TRUE(eventually([&] { return reads("status", "c") == "c"; })) << "it is stored";
+  }
+}
+
 TEST(Definitions, CRD_08_invalid_fields_are_named_by_their_path) {
   const std::string widgets = widgets_in(own_namespace());
   const Answer refused = api().post(widgets, widget("w", R"({"size":"big","parts":[{"weight":1}],"colour":"blue"})"));

@@ -22,7 +22,9 @@ const Value* ConvertedObjects::find(const Kind& wanted, const Value& object, Mom
   forget_old(now);
   const auto found = by_key_.find(key_of(wanted, object));
   if (found == by_key_.end()) return nullptr;
-  if (found->second->conversion == wanted.conversion) return &found->second->object;
+  if (found->second->conversion == wanted.conversion && found->second->schemas == wanted.stored_schemas) {
+    return &found->second->object;
+  }
   forget(found->second);
   return nullptr;
 }
@@ -32,7 +34,7 @@ void ConvertedObjects::add(const Kind& wanted, const Value& object, const Value&
   std::string key = key_of(wanted, object);
   const size_t bytes = to_json(converted).size();
   if (key.empty() || bytes > kMostBytes || by_key_.contains(key)) return;
-  known_.push_front({key, wanted.conversion, converted, bytes, now + kKept});
+  known_.push_front({key, wanted.conversion, wanted.stored_schemas, converted, bytes, now + kKept});
   by_key_.emplace(std::move(key), known_.begin());
   bytes_ += bytes;
   while (bytes_ > kMostBytes) forget(std::prev(known_.end()));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <list>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "events/base/value.h"
@@ -12,8 +13,8 @@
 namespace shiplog::api {
 
 /// What stored objects of all kinds were converted to in the last seconds, so that many watches of one change are one
-/// call. What was converted by another webhook than that of the kind is not found. Bounded for all kinds together.
-/// Threads: one at a time.
+/// call. What was converted by another webhook than that of the kind, or with the defaults of another definition, is
+/// not found. Bounded for all kinds together. Threads: one at a time.
 class ConvertedObjects {
  public:
   using Moment = std::chrono::steady_clock::time_point;
@@ -29,7 +30,8 @@ class ConvertedObjects {
  private:
   struct Known {
     std::string key;
-    Value conversion;  // of the kind
+    Value conversion;                                 // of the kind
+    std::shared_ptr<const SchemasByVersion> schemas;  // of the kind: they decide on defaults
     Value object;
     size_t bytes = 0;
     Moment until;

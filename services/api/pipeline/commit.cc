@@ -139,7 +139,7 @@ Rejection refused_by_fold(const RequestContext& context, const WriteRequest& wri
 /// The event that puts the object, sealed and in the version that is stored.
 StageResult<Event> put_event(const Server& server, const RequestContext& context, const WriteRequest& write,
                              const ObjectKey& key, const WriteChanges& changes, Value object) {
-  if (!context.kind->storage) object = pruned_in_version(*context.kinds->find_type(key.type), std::move(object));
+  if (!context.kind->storage) object = written_in_version(*context.kinds->find_type(key.type), std::move(object));
   auto stored = sealed(server, write, context, std::move(object), key, changes.put != WriteChanges::Put::kCreate);
   if (!stored) return std::move(stored).error();
   if (changes.put == WriteChanges::Put::kCreate) return Event{ObjectCreated{key, std::move(stored).value()}};
@@ -335,8 +335,10 @@ awaitable<StageResult<Committed>> commit(const Server& server, const RequestCont
   if (outcome.value().refusal) co_return refusal_of(server, context, write, *outcome.value().refusal, key);
   Committed committed = outcome_of(write, key, std::move(prepared.value().computed), outcome.value());
   if (!requested.is_null()) {
-    committed.object = as_committed(std::move(requested), committed.object);
+    Value shown = co_await as_committed(server, context, lane, std::move(requested), committed);
+    committed.object = std::move(shown);
     committed.sealed = false;
+    committed.change = nullptr;
   }
   co_return committed;
 }

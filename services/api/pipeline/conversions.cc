@@ -14,6 +14,9 @@ namespace {
 
 ConversionTask task_for(const Server& server, const RequestContext& context, const Kind& wanted,
                         std::vector<Value> objects, bool stored) {
+  if (stored) {
+    for (Value& object : objects) object = completed_as_stored(wanted, std::move(object));
+  }
   ConversionTask task{server.webhook_calls(context), context.kinds, &wanted, std::move(objects)};
   task.stored = stored;
   task.for_watch = context.verb == "watch";
@@ -44,6 +47,20 @@ bool need_conversion(const Kind& kind, const std::vector<Value>& objects) {
 std::vector<Value> completed(const Kind& kind, std::vector<Value> objects) {
   for (Value& object : objects) object = pruned_in_version(kind, std::move(object));
   return objects;
+}
+
+/// The object of a request with the metadata that the commit gave it.
+Value with_metadata_of(const Value& stored, Value requested) {
+  Value metadata = stored["metadata"];
+  for (const char* field : {"labels", "annotations"}) {
+    if (const Value* texts = requested["metadata"].find(field)) {
+      metadata.set(field, *texts);
+    } else {
+      metadata.erase(field);
+    }
+  }
+  requested.set("metadata", std::move(metadata));
+  return requested;
 }
 
 }  // namespace
@@ -82,7 +99,7 @@ awaitable<Result<Value>> in_stored_version(const Server& server, const RequestCo
   ConversionTask task = task_for(server, context, *stored, std::move(objects), false);
   auto converted = co_await convert(server, lane, task);
   if (!converted) co_return std::move(converted).error();
-  Value result = pruned_in_version(*stored, std::move(converted.value()[0]));
+  Value result = written_in_version(*stored, std::move(converted.value()[0]));
   if (const size_t bytes = to_json(result).size(); bytes > server.options.http.max_body_bytes) {
     co_return Error{ErrorCode::kTooLarge, "the conversion webhook of " + stored->type() + " returned an object of " +
                                               std::to_string(bytes) + " bytes, which is more than a request may have"};
@@ -90,17 +107,16 @@ awaitable<Result<Value>> in_stored_version(const Server& server, const RequestCo
   co_return std::move(result);
 }
 
-Value as_committed(Value requested, const Value& stored) {
-  Value metadata = stored["metadata"];
-  for (const char* field : {"labels", "annotations"}) {
-    if (const Value* texts = requested["metadata"].find(field)) {
-      metadata.set(field, *texts);
-    } else {
-      metadata.erase(field);
-    }
+awaitable<Value> as_committed(const Server& server, const RequestContext& context, Lane& lane, Value requested,
+                              const Committed& committed) {
+  co_await continue_on(lane);
+  // Without a change the object is gone, with its last finalizer: nothing is stored that could be converted.
+  auto opened = server.objects.open_version(committed.object);
+  if (committed.change != nullptr && opened) {
+    auto converted = co_await in_requested_version(server, context, lane, std::move(opened).value());
+    if (converted) co_return std::move(converted).value();
   }
-  requested.set("metadata", std::move(metadata));
-  return requested;
+  co_return with_metadata_of(committed.object, std::move(requested));
 }
 
 void convert_stored(const ServerPtr& server, const RequestContextPtr& context, std::vector<Value> stored,

@@ -23,9 +23,11 @@ awaitable<Result<Value>> in_requested_version(const Server& server, const Reques
 awaitable<Result<Value>> in_stored_version(const Server& server, const RequestContext& context, Lane& lane,
                                            Value object);
 
-/// The object of a request as it was committed: `stored` is in another version, but has the metadata that the commit
-/// gave it. Without another call, which could fail after the write.
-Value as_committed(Value requested, const Value& stored);
+/// What was stored of a request in another version, in that version. A webhook that fails now makes no error of a write
+/// that is stored: then it is the object as it was requested, with the metadata that the commit gave it. Continues on
+/// the lane.
+awaitable<Value> as_committed(const Server& server, const RequestContext& context, Lane& lane, Value requested,
+                              const Committed& committed);
 
 /// Calls `then` on a worker with the stored objects in the version of the request.
 void convert_stored(const ServerPtr& server, const RequestContextPtr& context, std::vector<Value> stored,

@@ -100,7 +100,8 @@ void answer_json(const RequestContext& context, int status, const std::string& j
 
 bool accepts_stored_json(const RequestContext& context) {
   const Accept& accept = context.accept;
-  return context.kind->storage && accept.form == Accept::Form::kObject && !accept.yaml && !accept.pretty;
+  return context.kind->storage && is_shown_as_stored(*context.kind) && accept.form == Accept::Form::kObject &&
+         !accept.yaml && !accept.pretty;
 }
 
 void answer_list(const RequestContext& context, std::vector<Value> items, Value list_metadata, UtcMillis now,

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "events/base/api_version.h"
 #include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/kinds/pruned_and_defaulted.h"
@@ -135,6 +136,9 @@ Value autoscaler_to_v1(Value object) {
   annotate(object, kConditions, object["status"]["conditions"]);
   Value& status = object.edit("status");
   for (const char* name : {"currentMetrics", "conditions"}) status.erase(name);
+  for (const char* name : {"currentReplicas", "desiredReplicas"}) {  // always written in this version
+    if (status[name].is_null()) status.set(name, 0);
+  }
   move_field(status, "currentCPUUtilizationPercentage", current);
   return object;
 }
@@ -195,15 +199,33 @@ bool may_have_changed(const Kind& kind) {
   return compiled == nullptr || compiled->schema != kind.schema;
 }
 
+/// The schema of objects that are stored in the version. That of `kind` stands for a version that its definition does
+/// not have any longer.
+const Schema& schema_of_version(const Kind& kind, std::string_view version) {
+  if (kind.stored_schemas == nullptr) return *kind.schema;
+  const auto found = kind.stored_schemas->find(version);
+  return found == kind.stored_schemas->end() ? *kind.schema : *found->second;
+}
+
+const Schema& schema_of_stored(const Kind& kind, const Value& object) {
+  return schema_of_version(kind, split_api_version(object["apiVersion"].as_string()).version);
+}
+
 enum class Unknown { kKept, kPruned };
 
-Value converted(const Kind& kind, Value object, Unknown unknown) {
+/// What is in the version of `kind`, and this is not the stored one, has been converted or was written by a request: it
+/// has its defaults.
+Value completed(const Kind& kind, Value object, Unknown unknown) {
+  const bool as_stored = kind.storage || object["apiVersion"].as_string() != kind.api_version();
+  const Schema& schema = schema_of_stored(kind, object);
+  if (unknown == Unknown::kKept) return as_stored ? with_defaults(schema, std::move(object)) : object;
+  if (as_stored) object = pruned_and_defaulted(schema, std::move(object));
+  if (as_stored && &schema == kind.schema.get()) return object;
+  return prune(*kind.schema, std::move(object));
+}
+
+Value in_form_of(const Kind& kind, Value object) {
   const std::string wanted = kind.api_version();
-  if (!object.is_object() || needs_conversion(kind, object)) return object;
-  if (may_have_changed(kind)) {
-    object = unknown == Unknown::kPruned ? pruned_and_defaulted(*kind.schema, std::move(object))
-                                         : with_defaults(*kind.schema, std::move(object));
-  }
   if (object["apiVersion"].as_string() == wanted) return object;
   if (kind.builtin && kind.group == "autoscaling") {
     object = kind.version == "v1" ? autoscaler_to_v1(std::move(object)) : autoscaler_to_v2(std::move(object));
@@ -212,6 +234,12 @@ Value converted(const Kind& kind, Value object, Unknown unknown) {
   }
   object.set("apiVersion", wanted);
   return object;
+}
+
+Value converted(const Kind& kind, Value object, Unknown unknown) {
+  if (!object.is_object() || needs_conversion(kind, object)) return object;
+  if (may_have_changed(kind)) object = completed(kind, std::move(object), unknown);
+  return in_form_of(kind, std::move(object));
 }
 
 }  // namespace
@@ -224,5 +252,21 @@ bool needs_conversion(const Kind& kind, const Value& object) {
 Value in_version(const Kind& kind, Value object) { return converted(kind, std::move(object), Unknown::kKept); }
 
 Value pruned_in_version(const Kind& kind, Value object) { return converted(kind, std::move(object), Unknown::kPruned); }
+
+bool is_shown_as_stored(const Kind& kind) {
+  return kind.schema == nullptr || &schema_of_version(kind, kind.version) == kind.schema.get();
+}
+
+Value completed_as_stored(const Kind& kind, Value object) {
+  if (!object.is_object() || !may_have_changed(kind)) return object;
+  const Schema& schema = schema_of_stored(kind, object);
+  return pruned_and_defaulted(schema, std::move(object));
+}
+
+Value written_in_version(const Kind& kind, Value object) {
+  if (!object.is_object() || needs_conversion(kind, object)) return object;
+  if (may_have_changed(kind)) object = prune(*kind.schema, std::move(object));
+  return in_form_of(kind, std::move(object));
+}
 
 }  // namespace shiplog::api

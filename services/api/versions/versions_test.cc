@@ -120,6 +120,63 @@ TEST(Versions, AFieldThatADefinitionHasLostIsNotRead) {  // CRD-7, CRD-10
   EXPECT_EQ(pruned_in_version(kind("", "v1", "configmaps"), built_in), built_in);
 }
 
+/// Two versions, each with a default and a field of its own; v1 is stored.
+Kind chair_in(const std::string& version, bool stored_is_served = true) {
+  const auto described = [](const std::string& name, const char* served, const char* storage) {
+    return R"({"name":")" + name + R"(","served":)" + served + R"(,"storage":)" + storage +
+           R"(,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{)"
+           R"("from_v1":{"type":"string")" +
+           (name == "v1" ? R"(,"default":"x")" : "") + R"(},)" + R"("from_v2":{"type":"string")" +
+           (name == "v2" ? R"(,"default":"x")" : "") + R"(},)" + R"("only_)" + name + R"(":{"type":"string"}}}}}}})";
+  };
+  const auto kinds = kinds_of(json(
+      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"chairs.example.com"},)"
+      R"("spec":{"group":"example.com","scope":"Namespaced",)"
+      R"("names":{"plural":"chairs","singular":"chair","kind":"Chair","listKind":"ChairList"},"versions":[)" +
+      described("v1", stored_is_served ? "true" : "false", "true") + "," + described("v2", "true", "false") + "]}}"));
+  EXPECT_TRUE(kinds.has_value());
+  for (const Kind& kind : kinds.value()) {
+    if (kind.version == version) return kind;
+  }
+  ADD_FAILURE() << version;
+  return {};
+}
+
+Value chair(const std::string& version, const std::string& spec) {
+  return json(R"({"apiVersion":"example.com/)" + version + R"(","kind":"Chair","spec":)" + spec + "}");
+}
+
+TEST(Versions, AReadFillsInTheDefaultsOfTheVersionThatIsStored) {  // CRD-7
+  const Kind v1 = chair_in("v1");
+  const Kind v2 = chair_in("v2");
+  const Value stored = chair("v1", R"({"only_v1":"a","only_v2":"b"})");
+  const Value shown = pruned_in_version(v2, stored);
+  EXPECT_EQ(shown, chair("v2", R"({"from_v1":"x"})"));
+  EXPECT_EQ(pruned_in_version(v2, shown), shown) << "once is enough";
+  EXPECT_EQ(in_version(v2, stored)["spec"], json(R"({"from_v1":"x","only_v1":"a","only_v2":"b"})"));
+  EXPECT_EQ(pruned_in_version(v1, stored)["spec"], json(R"({"from_v1":"x","only_v1":"a"})"));
+  EXPECT_EQ(pruned_in_version(v1, chair("v2", "{}"))["spec"], json(R"({"from_v2":"x"})"))
+      << "as it was stored when v2 was the storage version";
+
+  const Kind instead = chair_in("v2", false);  // stored in v2, as v1 is not served
+  EXPECT_TRUE(instead.storage);
+  EXPECT_EQ(pruned_in_version(instead, chair("v2", "{}"))["spec"], json(R"({"from_v1":"x"})"));
+}
+
+TEST(Versions, AWriteHasTheDefaultsOfItsOwnVersionOnly) {  // CRD-7, CRD-10
+  EXPECT_EQ(written_in_version(chair_in("v1"), chair("v2", R"({"only_v1":"a","only_v2":"b"})")),
+            chair("v1", R"({"only_v1":"a"})"));
+}
+
+TEST(Versions, AConversionWebhookIsGivenWhatIsStoredWithItsDefaults) {  // CRD-7, CRD-10
+  Kind v2 = chair_in("v2");
+  v2.conversion = json(R"({"conversionReviewVersions":["v1"]})");
+  EXPECT_EQ(completed_as_stored(v2, chair("v1", R"({"only_v2":"b"})")), chair("v1", R"({"from_v1":"x"})"));
+  const Value converted = chair("v2", R"({"only_v1":"a"})");
+  EXPECT_EQ(written_in_version(v2, converted), chair("v2", "{}"));
+  EXPECT_EQ(pruned_in_version(v2, converted), chair("v2", "{}")) << "the defaults of v2 are those of writes";
+}
+
 TEST(Versions, WhatIsMalformedDoesNoHarm) {
   const Kind& v2 = kind("autoscaling", "v2", "horizontalpodautoscalers");
   EXPECT_EQ(in_version(v2, json(R"({"apiVersion":"autoscaling/v1","spec":7})"))["spec"].as_int(), 7);
