@@ -44,6 +44,12 @@ TEST(Applies, SSA_02_bodies_that_are_refused) {
   const Answer twice = apply_to(web, pod_with(R"({"name":"c","image":"i"},{"name":"c","image":"j"})"));
   EXPECT_TRUE(twice.status == 400 || twice.status == 422 || twice.status == 500) << twice;
   EXPECT_EQ(twice.status, 400) << twice;
+  const Answer ports = apply_to(
+      web,
+      pod_with(R"({"name":"c","image":"i","ports":[{"containerPort":80},{"containerPort":80,"protocol":"TCP"}]})"));
+  EXPECT_EQ(ports.json["message"].str(),
+            R"(failed to create typed patch object (/; apps/v1, Kind=Deployment): .spec.template.spec.)"
+            R"(containers[name="c"].ports: duplicate entries for key [containerPort=80,protocol="TCP"])");
 }
 
 TEST(Applies, SSA_03_missing_objects_are_created) {
@@ -177,15 +183,17 @@ TEST(Applies, SSA_09_the_message_of_a_conflict) {
   const Answer conflict = apply_to(web, pod_with(R"({"name":"c","image":"j"})"), "fieldManager=two");
   expect_failure(
       conflict, 409, "Conflict",
-      R"(Apply failed with 1 conflict: conflict with "one" using apps/v1: .spec.template.spec.containers[name="c"].image)");
+      R"(Apply failed with 1 conflict: conflict with "one": .spec.template.spec.containers[name="c"].image)");
   EXPECT_EQ(conflict.json["details"]["causes"],
-            json(R"([{"reason":"FieldManagerConflict","message":"conflict with \"one\" using apps/v1",
+            json(R"([{"reason":"FieldManagerConflict","message":"conflict with \"one\"",
                       "field":".spec.template.spec.containers[name=\"c\"].image"}])"));
   const std::string map = in(own_namespace(), "configmaps") + "/a";
   ASSERT_EQ(apply_to(map, map_of(R"({"a":"1","b":"1"})")).status, 201);
   const Answer two = apply_to(map, map_of(R"({"a":"2","b":"2"})"), "fieldManager=two");
-  expect_failure(two, 409, "Conflict",
-                 "Apply failed with 2 conflicts: conflicts with \"one\" using v1:\n- .data.a\n- .data.b");
+  expect_failure(two, 409, "Conflict", "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.a\n- .data.b");
+  ASSERT_EQ(api().patch(map + "?fieldManager=three", "merge", json(R"({"data":{"a":"3"}})")).status, 200);
+  expect_failure(apply_to(map, map_of(R"({"a":"1"})")), 409, "Conflict",
+                 R"(Apply failed with 1 conflict: conflict with "three" using v1: .data.a)");
 }
 
 TEST(Applies, SSA_10_the_same_again_changes_nothing) {
@@ -217,6 +225,10 @@ TEST(Applies, SSA_11_fields_from_before_the_first_apply) {
   expect_failure(apply_to(maps + "/a", map_of(R"({"k":"w"})")), 409, "Conflict", R"("before-first-apply")");
   const Answer applied = apply_to(maps + "/a", map_of(R"({"n":"w"})"));
   EXPECT_EQ(entry_of(applied, "before-first-apply")["operation"].str(), "Update") << applied;
+  EXPECT_FALSE(api().post(maps, config_map("b", R"({"k":"v"})")).json["metadata"]["managedFields"].is_empty());
+  ASSERT_EQ(api().patch(maps + "/b", "merge", json(R"({"metadata":{"managedFields":[{}]}})")).status, 200);
+  const Answer later = api().patch(maps + "/b", "merge", json(R"({"data":{"k":"w"}})"));
+  EXPECT_FALSE(later.json["metadata"].contains("managedFields")) << "not tracked before the next apply: " << later;
   EXPECT_EQ(applied.json["data"], json(R"({"k":"v","n":"w"})"));
 }
 
@@ -233,6 +245,8 @@ TEST(Applies, SSA_12_moving_over_from_client_side_apply) {
   ASSERT_EQ(applied.status, 200) << applied;
   EXPECT_EQ(applied.json["data"]["k"].str(), "w");
   EXPECT_NE(applied.json["metadata"]["annotations"][annotation].str().find(R"("k":"w")"), std::string::npos) << applied;
+  EXPECT_NE(to_json(entry_of(applied, "kubectl-client-side-apply")["fieldsV1"]).find(annotation), std::string::npos)
+      << "by this entry kubectl finds what to take over: " << applied;
   // The next step of kubectl: rewrite the entries, with the version that it read as precondition.
   Value managed = applied.json["metadata"]["managedFields"];
   const Value patch = Value::array(
@@ -300,20 +314,6 @@ TEST(Applies, SSA_13_keys_of_several_fields) {
   EXPECT_EQ(spreads.json["spec"]["template"]["spec"]["topologySpreadConstraints"].size(), 2u) << spreads;
 }
 
-TEST(Applies, SSA_13_atomic_lists_and_selectors) {
-  const std::string ns = own_namespace();
-  const std::string scaler = in(ns, "horizontalpodautoscalers", "autoscaling/v2") + "/a";
-  const auto metric = [](const std::string& name) {
-    return R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","spec":{"maxReplicas":3,
-        "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"metrics":[{"type":"Resource",
-        "resource":{"name":")" +
-           name + R"(","target":{"type":"Utilization","averageUtilization":50}}}]}})";
-  };
-  ASSERT_EQ(apply_to(scaler, metric("cpu")).status, 201);
-  expect_failure(apply_to(scaler, metric("memory"), "fieldManager=two"), 409, "Conflict", ".spec.metrics");
-  const std::string web = in(ns, "deployments", "apps/v1") + "/web";
-  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})")).status, 201);
-  const auto on_nodes = [](const std::string& selector) {
 TEST(Applies, SSA_13_elements_of_a_stored_list_may_stand_twice) {
   const std::string deployments = in(own_namespace(), "deployments", "apps/v1");
   Value made = deployment("web");
@@ -360,6 +360,20 @@ TEST(Applies, SSA_13_the_claim_of_a_volume_is_granular) {
   EXPECT_EQ(api().remove(volume).status, 200);
 }
 
+TEST(Applies, SSA_13_atomic_lists_and_selectors) {
+  const std::string ns = own_namespace();
+  const std::string scaler = in(ns, "horizontalpodautoscalers", "autoscaling/v2") + "/a";
+  const auto metric = [](const std::string& name) {
+    return R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","spec":{"maxReplicas":3,
+        "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"metrics":[{"type":"Resource",
+        "resource":{"name":")" +
+           name + R"(","target":{"type":"Utilization","averageUtilization":50}}}]}})";
+  };
+  ASSERT_EQ(apply_to(scaler, metric("cpu")).status, 201);
+  expect_failure(apply_to(scaler, metric("memory"), "fieldManager=two"), 409, "Conflict", ".spec.metrics");
+  const std::string web = in(ns, "deployments", "apps/v1") + "/web";
+  ASSERT_EQ(apply_to(web, pod_with(R"({"name":"c","image":"i"})")).status, 201);
+  const auto on_nodes = [](const std::string& selector) {
     return R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"nodeSelector":)" + selector +
            "}}}}";
   };

@@ -73,6 +73,31 @@ data: {colour: red, size: "3"}
   EXPECT_EQ(fleet_.kubectl_ok({"delete", "-f", "-"}, manifest), "configmap \"settings\" deleted\n");
 }
 
+TEST_F(Kubectl, RemovesFieldsAfterItHasGoneOverToServerSideApply) {  // SSA-12
+  const std::string manifest = R"(apiVersion: v1
+kind: ConfigMap
+metadata: {name: moved}
+data: {key: v, legacy: v}
+)";
+  std::string smaller = manifest;
+  smaller.replace(smaller.find(", legacy: v"), 11, "");
+  const std::string managers = "jsonpath={.metadata.managedFields[*].manager}";
+  fleet_.kubectl_ok({"apply", "-f", "-"}, manifest);
+  fleet_.kubectl_ok({"apply", "--server-side", "-f", "-"}, manifest);
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "cm", "moved", "-o", managers}), "kubectl kubectl-last-applied");
+  EXPECT_EQ(fleet_.kubectl_ok({"diff", "--server-side", "-f", "-"}, manifest), "");
+  const std::string version = fleet_.kubectl_ok({"get", "cm", "moved", "-o", "jsonpath={.metadata.resourceVersion}"});
+  fleet_.kubectl_ok({"apply", "--server-side", "-f", "-"}, manifest);
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "cm", "moved", "-o", "jsonpath={.metadata.resourceVersion}"}), version)
+      << "nothing is left to migrate";
+  fleet_.kubectl_ok({"apply", "--server-side", "-f", "-"}, smaller);
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "cm", "moved", "-o", "jsonpath={.data}"}), R"({"key":"v"})");
+  fleet_.kubectl_ok({"apply", "-f", "-"}, manifest);
+  fleet_.kubectl_ok({"apply", "-f", "-"}, smaller);
+  EXPECT_EQ(fleet_.kubectl_ok({"get", "cm", "moved", "-o", "jsonpath={.data}"}), R"({"key":"v"})")
+      << "back on the client's side, the annotation tells what was applied";
+}
+
 TEST_F(Kubectl, ShowsObjectsInAllItsForms) {
   fleet_.kubectl_ok({"apply", "-f", SHIPLOG_EXAMPLES "/nginx"});
   expect_contains(fleet_.kubectl_ok({"get", "deployments"}),

@@ -67,11 +67,18 @@ auto position(std::vector<FieldSet::Child>& children, std::string_view key) {
                           [](const FieldSet::Child& child, std::string_view wanted) { return child.key < wanted; });
 }
 
-std::string step_text(const std::string& key) {
-  const std::string rest = key.substr(2);
-  if (key.starts_with("f:")) return "." + rest;
-  if (key.starts_with("v:")) return "[=" + rest + "]";
-  if (key.starts_with("i:")) return "[" + rest + "]";
+void add_paths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& paths) {
+  if (set.owned) paths.push_back(prefix);
+  for (const auto& child : set.children) add_paths(child.set, prefix + step_text(child.key), paths);
+}
+
+}  // namespace
+
+std::string step_text(std::string_view step) {
+  const std::string rest{step.substr(2)};
+  if (step.starts_with("f:")) return "." + rest;
+  if (step.starts_with("v:")) return "[=" + rest + "]";
+  if (step.starts_with("i:")) return "[" + rest + "]";
   std::string text;
   const auto keys = parse_json(rest);
   if (!keys) return "[" + rest + "]";
@@ -80,13 +87,6 @@ std::string step_text(const std::string& key) {
   }
   return "[" + text + "]";
 }
-
-void add_paths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& paths) {
-  if (set.owned) paths.push_back(prefix);
-  for (const auto& child : set.children) add_paths(child.set, prefix + step_text(child.key), paths);
-}
-
-}  // namespace
 
 bool FieldSet::empty() const { return !owned && children.empty(); }
 

@@ -44,6 +44,8 @@ Value to_fields_v1(const FieldSet& set);
 /// Error: kBadRequest, naming the step that is none.
 Result<FieldSet> from_fields_v1(const Value& fields);
 
+/// One step as errors name it: `.replicas`, `[name="c"]`, `[="x"]`.
+std::string step_text(std::string_view step);
 /// Each field that is owned, as errors name it: `.spec.template.spec.containers[name="c"].image`.
 std::vector<std::string> paths_of(const FieldSet& set);
 

@@ -1,8 +1,8 @@
 #include "services/api/apply/fields.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -47,39 +47,42 @@ std::optional<std::string> element_step(const Value& element, FieldShape shape, 
   return "k:" + to_json(keys);
 }
 
-/// The elements of a list in their order, and by step. What has no step, or stands there twice, is left out: lists that
-/// were stored before there was such a rule are compared as far as possible.
+/// The elements of a list in their order, and by step. One may lack its keys, or share them with others: what is stored
+/// need not meet the rules for what is applied.
 class Elements {
  public:
   struct Element {
-    std::string step;
+    std::string step;  // empty: it lacks its keys
     const Value* value;
   };
 
   Elements(const Value& list, FieldShape shape, const Schema& schema) {
-    all_.reserve(list.size());  // the index refers to the steps
+    all_.reserve(list.size());  // the index refers to them
     for (const Value& element : list.items()) {
-      auto step = element_step(element, shape, schema);
-      if (!step) continue;
-      all_.push_back({*std::move(step), &element});
-      if (!by_step_.emplace(all_.back().step, all_.size() - 1).second) all_.pop_back();
+      all_.push_back({element_step(element, shape, schema).value_or(""), &element});
     }
+    for (const Element& element : all_) {
+      if (!element.step.empty()) by_step_.push_back(&element);
+    }
+    std::ranges::stable_sort(by_step_, {}, step_of);
   }
 
   const std::vector<Element>& all() const { return all_; }
-  std::optional<size_t> position(const std::string& step) const {
-    const auto found = by_step_.find(step);
-    return found == by_step_.end() ? std::nullopt : std::optional{found->second};
+  /// In their order.
+  std::span<const Element* const> with(std::string_view step) const {
+    return std::ranges::equal_range(by_step_, step, {}, step_of);
   }
-  /// nullptr: there is none.
-  const Value* find(const std::string& step) const {
-    const auto index = position(step);
-    return index ? all_[*index].value : nullptr;
+  /// Of the first one with this step.
+  std::optional<size_t> position(std::string_view step) const {
+    const auto found = with(step);
+    return found.empty() ? std::nullopt : std::optional{static_cast<size_t>(found.front() - all_.data())};
   }
 
  private:
+  static std::string_view step_of(const Element* element) { return element->step; }
+
   std::vector<Element> all_;
-  std::map<std::string_view, size_t> by_step_;
+  std::vector<const Element*> by_step_;
 };
 
 /// A member that the schema names; any other is an element of a map.
@@ -96,16 +99,39 @@ bool stands_for_itself(const Value& value, const Schema* parent, std::string_vie
 /// Where gather() stands; becomes text only when there is something to report.
 struct Path {
   const Path* parent = nullptr;
-  std::string_view key;  // of a field, or the keys of an element
-  bool element = false;
+  std::string_view step;
 
-  std::string text() const {
-    if (parent == nullptr) return "";
-    return parent->text() + (element ? "[" : ".") + std::string{key} + (element ? "]" : "");
-  }
+  std::string text() const { return parent == nullptr ? "" : parent->text() + step_text(step); }
 };
 
-Result<FieldSet> gather(const Value& value, const Schema* schema, const Path& path) {
+std::string without_keys(const Schema& list, size_t index) {
+  std::string keys;
+  for (const std::string& key : list.list_keys) keys += (keys.empty() ? "\"" : " \"") + key + '"';
+  return ": element " + std::to_string(index) +
+         ": associative list with keys has an element that omits all key fields [" + keys +
+         "] (and doesn't have default values for any key fields)";
+}
+
+/// Of elements with the same step, only the step: the manager that owns it owns them all.
+void unite_duplicates(std::vector<FieldSet::Child>& elements, const Path& path, std::vector<std::string>* problems) {
+  std::ranges::sort(elements, {},
+                    &FieldSet::Child::key);  // at once: putting each in its place would move all behind it
+  for (auto each = elements.begin(); each != elements.end();) {
+    const auto next = std::find_if(each + 1, elements.end(), [&](const auto& other) { return other.key != each->key; });
+    if (next - each > 1) {
+      if (problems != nullptr) {
+        problems->push_back(path.text() + ": duplicate entries for key " + step_text(each->key));
+      }
+      each->set.children.clear();
+      each = elements.erase(each + 1, next);
+    } else {
+      each = next;
+    }
+  }
+}
+
+/// With `problems`, elements that lack their keys or share them are reported there.
+FieldSet gather(const Value& value, const Schema* schema, const Path& path, std::vector<std::string>* problems) {
   FieldSet set;
   const FieldShape shape = shape_of(value, schema);
   if (shape == FieldShape::kLeaf) {
@@ -115,41 +141,39 @@ Result<FieldSet> gather(const Value& value, const Schema* schema, const Path& pa
   set.children.reserve(value.size());
   if (shape == FieldShape::kObject) {
     for (const auto& member : value.members()) {
-      SHIPLOG_TRY(auto child, gather(member.value, below(schema, member.key()), Path{&path, member.key(), false}));
+      const std::string step = field_step(member.key());
+      FieldSet child = gather(member.value, below(schema, member.key()), Path{&path, step}, problems);
       if (stands_for_itself(member.value, schema, member.key())) child.owned = true;
-      set.put(field_step(member.key()), std::move(child));
+      set.put(step, std::move(child));
     }
     return set;
   }
-  for (const Value& element : value.items()) {
+  for (size_t i = 0; i < value.size(); ++i) {
+    const Value& element = value[i];
     auto step = element_step(element, shape, *schema);
     if (!step) {
-      std::string keys;
-      for (const std::string& key : schema->list_keys) keys += (keys.empty() ? "" : ", ") + key;
-      return Error{ErrorCode::kBadRequest, path.text() + ": an element of the list has no " + keys};
+      if (problems != nullptr) problems->push_back(path.text() + without_keys(*schema, i));
+      continue;
     }
     FieldSet child;
-    if (shape == FieldShape::kKeyed) {
-      SHIPLOG_TRY(child, gather(element, items_of(schema), Path{&path, std::string_view{*step}.substr(2), true}));
-    }
+    if (shape == FieldShape::kKeyed) child = gather(element, items_of(schema), Path{&path, *step}, problems);
     child.owned = true;
     set.children.push_back({*std::move(step), std::move(child)});
   }
-  // Sorted once: putting each in its place would move all behind it.
-  std::ranges::sort(set.children, {}, &FieldSet::Child::key);
-  const auto twice = std::ranges::adjacent_find(set.children, {}, &FieldSet::Child::key);
-  if (twice != set.children.end()) {
-    return Error{ErrorCode::kBadRequest, path.text() + ": duplicate entries for key [" + twice->key.substr(2) + "]"};
-  }
+  unite_duplicates(set.children, path, problems);
   return set;
 }
 
+void own_throughout(FieldSet& set) {
+  set.owned = true;
+  for (FieldSet::Child& child : set.children) own_throughout(child.set);
+}
+
+/// Of a value that comes or goes as a whole: each object and list in it is a field too.
 FieldSet all_of(const Value& value, const Schema* schema) {
-  auto set = gather(value, schema, Path{});
-  if (set) return std::move(set).value();
-  FieldSet whole;  // a list that is no good by its own rules: one field
-  whole.owned = true;
-  return whole;
+  FieldSet set = gather(value, schema, Path{}, nullptr);
+  own_throughout(set);
+  return set;
 }
 
 void compare(const Value& before, const Value& after, const Schema* schema, FieldChanges& changes);
@@ -160,20 +184,32 @@ bool says_nothing(const Value* value, const Schema* schema) {
   return value->is_null() && schema != nullptr && !schema->nullable && schema->type != Schema::Type::kAny;
 }
 
-void compare_child(const Value* before, const Value* after, const Schema* schema, bool element, const std::string& step,
-                   bool for_itself, FieldChanges& changes) {
+/// Whether a field of a built-in kind is there even when nothing is set in it, as Go's types have it: a struct that is
+/// no pointer, and what is always written. The manager that first sets something in it does not own the field itself.
+bool always_there(const Schema& field) {
+  if (field.proto_number == 0 || field.proto_pointer) return false;
+  return field.always || (field.type == Schema::Type::kObject && !field.properties.empty());
+}
+
+/// The fields of a value that was not there.
+void add(const Value& value, const Schema* schema, bool always, FieldChanges& changes) {
+  static const Value kNothing = Value::object();
+  if (always && value.is_object()) return compare(kNothing, value, schema, changes);
+  changes.changed = all_of(value, schema);
+  if (always && !changes.changed.children.empty()) changes.changed.owned = false;
+}
+
+/// `parent`: the schema of the object that the value is a field or an entry of; nullptr: it is an element of a list.
+void compare_child(const Value* before, const Value* after, const Schema* schema, const Schema* parent,
+                   std::string_view key, const std::string& step, FieldChanges& changes) {
   if (says_nothing(before, schema) && says_nothing(after, schema)) return;
   FieldChanges child;
   if (before != nullptr && after != nullptr) {
     compare(*before, *after, schema, child);
   } else if (after != nullptr) {
-    child.changed = all_of(*after, schema);
-    // The manager that adds a map (labels, data) owns it as well as its entries, as upstream's trackers have it.
-    const bool map = after->is_object() && schema != nullptr && schema->additional != nullptr;
-    if (element || for_itself || map) child.changed.owned = true;
+    add(*after, schema, is_field(parent, key) && always_there(*schema), child);
   } else {
     child.removed = all_of(*before, schema);
-    child.removed.owned = true;
   }
   if (!child.changed.empty()) changes.changed.children.push_back({step, std::move(child.changed)});
   if (!child.removed.empty()) changes.removed.children.push_back({step, std::move(child.removed)});
@@ -188,6 +224,23 @@ void sort(FieldChanges& changes) {
   }
 }
 
+/// The elements with one step. Several count as one value, which has no fields.
+void compare_elements(std::span<const Elements::Element* const> before, std::span<const Elements::Element* const> after,
+                      const Schema* list, const std::string& step, FieldChanges& changes) {
+  const auto single = [](const auto& elements) { return elements.size() == 1 ? elements.front()->value : nullptr; };
+  compare_child(single(before), single(after), items_of(list), nullptr, "", step, changes);
+  if (before.size() <= 1 && after.size() <= 1) return;
+  const auto same = [](const auto* one, const auto* other) { return *one->value == *other->value; };
+  if (std::ranges::equal(before, after, same)) return;
+  FieldSet itself;
+  itself.owned = true;
+  if (after.size() > 1) {
+    changes.changed.children.push_back({step, itself});
+  } else {
+    changes.removed.children.push_back({step, itself});
+  }
+}
+
 void compare(const Value& before, const Value& after, const Schema* schema, FieldChanges& changes) {
   if (before == after) return;
   const FieldShape shape = shape_of(after, schema);
@@ -198,25 +251,27 @@ void compare(const Value& before, const Value& after, const Schema* schema, Fiel
   }
   if (shape == FieldShape::kObject) {
     for (const auto& member : after.members()) {
-      compare_child(before.find(member.key()), &member.value, below(schema, member.key()), false,
-                    field_step(member.key()), stands_for_itself(member.value, schema, member.key()), changes);
+      compare_child(before.find(member.key()), &member.value, below(schema, member.key()), schema, member.key(),
+                    field_step(member.key()), changes);
     }
     for (const auto& member : before.members()) {
       if (after.contains(member.key())) continue;
-      compare_child(&member.value, nullptr, below(schema, member.key()), false, field_step(member.key()), false,
+      compare_child(&member.value, nullptr, below(schema, member.key()), schema, member.key(), field_step(member.key()),
                     changes);
     }
     return sort(changes);
   }
   const Elements old_elements{before, shape, *schema};
   const Elements new_elements{after, shape, *schema};
-  for (const auto& [step, element] : new_elements.all()) {
-    compare_child(old_elements.find(step), element, items_of(schema), true, step, true, changes);
+  for (const auto& element : new_elements.all()) {
+    const auto same = new_elements.with(element.step);
+    if (same.empty() || same.front() != &element) continue;
+    compare_elements(old_elements.with(element.step), same, schema, element.step, changes);
   }
-  for (const auto& [step, element] : old_elements.all()) {
-    if (new_elements.find(step) == nullptr) {
-      compare_child(element, nullptr, items_of(schema), true, step, true, changes);
-    }
+  for (const auto& element : old_elements.all()) {
+    const auto same = old_elements.with(element.step);
+    if (same.empty() || same.front() != &element || new_elements.position(element.step)) continue;
+    compare_elements(same, {}, schema, element.step, changes);
   }
   sort(changes);
 }
@@ -236,8 +291,9 @@ Value merge(const Value& live, const Value& wanted, const Schema* schema) {
   size_t next = 0;
   const auto take_wanted = [&] {
     const auto& [step, element] = all[next++];
-    const Value* old = old_elements.find(step);
-    result.push_back(old == nullptr || shape == FieldShape::kSet ? *element : merge(*old, *element, items_of(schema)));
+    const auto old = old_elements.with(step);
+    const bool merges = old.size() == 1 && shape == FieldShape::kKeyed;  // one element takes the place of several
+    result.push_back(merges ? merge(*old.front()->value, *element, items_of(schema)) : *element);
   };
   for (const auto& [step, element] : old_elements.all()) {
     const auto index = new_elements.position(step);
@@ -296,7 +352,15 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
 
 }  // namespace
 
-Result<FieldSet> fields_of(const Value& value, const Schema& schema) { return gather(value, &schema, Path{}); }
+Result<FieldSet> fields_of(const Value& value, const Schema& schema) {
+  std::vector<std::string> problems;
+  FieldSet set = gather(value, &schema, Path{}, &problems);
+  if (problems.empty()) return set;
+  if (problems.size() == 1) return Error{ErrorCode::kBadRequest, problems.front()};
+  std::string all = "errors:";
+  for (const std::string& problem : problems) all += "\n  " + problem;
+  return Error{ErrorCode::kBadRequest, all};
+}
 
 FieldChanges compare_fields(const Value& before, const Value& after, const Schema& schema) {
   FieldChanges changes;

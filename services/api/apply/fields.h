@@ -11,9 +11,12 @@ namespace shiplog::api {
 // (SSA-13 to SSA-15). A field that the schema does not know is taken apart like an object; lists there
 // are atomic.
 
-/// All fields of `value`. Error: kBadRequest, an element of a list twice, or one without its key (SSA-2).
+/// All fields of `value`, which is applied. Error: kBadRequest, an element of a list twice, or one without its key
+/// (SSA-2), in the words of structured-merge-diff.
 Result<FieldSet> fields_of(const Value& value, const Schema& schema);
 
+/// Of several elements with the same key, which a stored list may have, there is only the key: its manager owns them
+/// all.
 struct FieldChanges {
   FieldSet changed;  ///< new, or with another value than before
   FieldSet removed;
@@ -21,7 +24,8 @@ struct FieldChanges {
 FieldChanges compare_fields(const Value& before, const Value& after, const Schema& schema);
 
 /// `live` with `wanted` put on top of it: objects and lists with keys are merged, all else is replaced. Elements that
-/// only `live` has keep their place before the element that follows them.
+/// only `live` has keep their place before the element that follows them; of several with the same key, one in `wanted`
+/// takes the place.
 Value merge_fields(const Value& live, const Value& wanted, const Schema& schema);
 
 /// `value` without `fields`. An element or object goes as a whole when it is in `fields` itself and nothing below it is

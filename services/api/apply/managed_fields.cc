@@ -7,6 +7,7 @@
 
 #include "events/base/json.h"
 #include "events/base/valid_utf8.h"
+#include "events/kinds/status_metadata.h"
 #include "services/api/apply/fields.h"
 
 // SSA-1 to SSA-16.
@@ -34,6 +35,10 @@ struct Manager {
     return name == writer.manager && operation == its_operation && subresource == writer.subresource &&
            (operation == kApply || api_version == writer.api_version);
   }
+  bool is(const Manager& other) const {
+    return std::tie(name, operation, subresource) == std::tie(other.name, other.operation, other.subresource) &&
+           (operation == kApply || api_version == other.api_version);
+  }
 };
 using Managers = std::vector<Manager>;
 
@@ -45,8 +50,11 @@ Result<Managers> read_managers(const Value& list) {
     }
     SHIPLOG_TRY(auto fields, from_fields_v1(entry["fieldsV1"]));
     fields.owned = false;
-    managers.push_back({entry["manager"].str(), entry["operation"].str(), entry["apiVersion"].str(),
-                        entry["subresource"].str(), entry["time"].str(), std::move(fields)});
+    Manager manager{entry["manager"].str(),     entry["operation"].str(), entry["apiVersion"].str(),
+                    entry["subresource"].str(), entry["time"].str(),      std::move(fields)};
+    // A client that has renamed managers may have made two of them one: the last entry counts.
+    std::erase_if(managers, [&](const Manager& earlier) { return earlier.is(manager); });
+    managers.push_back(std::move(manager));
   }
   return managers;
 }
@@ -72,10 +80,11 @@ Value written(Managers managers) {
   return list;
 }
 
-/// META-15: what a client sends back counts; nothing, or what cannot be read, means what is stored.
-Managers managers_of(const Value& before, const Value& after) {
+/// META-15: what a client sends back counts, except to a subresource; nothing, or what cannot be read, means what is
+/// stored.
+Managers managers_of(const FieldWriter& writer, const Value& before, const Value& after) {
   const Value& given = after["metadata"]["managedFields"];
-  if (given.is_array()) {
+  if (given.is_array() && writer.subresource.empty()) {
     const bool reset = given.size() == 0 || (given.size() == 1 && given[0].size() == 0);
     if (reset) return {};
     if (auto managers = read_managers(given)) return std::move(managers).value();
@@ -111,15 +120,24 @@ const Schema& schema_of(const Kind& kind, std::optional<Schema>& made) {
   return *made;
 }
 
+/// SUB-1.
+FieldSet written_with_status(const FieldSet& fields, const Kind& kind) {
+  FieldSet written;
+  const FieldSet* metadata = fields.find("f:metadata");
+  for (const std::string_view name : status_metadata(kind)) {
+    const std::string step = "f:" + std::string{name};
+    const FieldSet* found = metadata == nullptr ? nullptr : metadata->find(step);
+    if (found != nullptr) written.edit("f:metadata").put(step, *found);
+  }
+  if (const FieldSet* status = fields.find("f:status")) written.put("f:status", *status);
+  return written;
+}
+
 /// SSA-6.
 FieldSet ownable(FieldSet fields, const Kind& kind, const std::string& subresource) {
   FieldSet result = std::move(fields);
   result.owned = false;
-  if (subresource == "status") {
-    FieldSet status;
-    if (const FieldSet* found = result.find("f:status")) status.put("f:status", *found);
-    return status;
-  }
+  if (subresource == "status" || subresource == "approval") return written_with_status(result, kind);
   for (const char* step : {"f:apiVersion", "f:kind"}) result.put(step, {});
   if (kind.has_status) result.put("f:status", {});
   if (result.find("f:metadata") != nullptr) {
@@ -179,6 +197,19 @@ FieldSet last_applied_by_client(const Value& live, const Schema& schema) {
   return subtract(fields.value(), compare_fields(live, last.value(), schema).changed);
 }
 
+/// SSA-12: for a client that goes back to applying on its side. The annotation stays with its owners: by the Update
+/// that owns it, kubectl finds which manager's fields it is to take over.
+void set_last_applied(Value& object, Value patch) {
+  constexpr size_t kMostAnnotationBytes = 256U << 10U;
+  if (!patch["metadata"]["annotations"].is_null()) patch.edit("metadata").edit("annotations").erase(kLastApplied);
+  Value& annotations = object.edit("metadata").edit("annotations");
+  annotations.set(kLastApplied, to_json(patch) + "\n");
+  size_t bytes = 0;
+  for (const auto& annotation : annotations.members())
+    bytes += annotation.key().size() + annotation.value.as_string().size();
+  if (bytes > kMostAnnotationBytes) annotations.erase(kLastApplied);
+}
+
 Value without_managers(const Value& object) {
   Value rest = object;
   rest.edit("metadata").erase("managedFields");
@@ -196,10 +227,9 @@ Managers live_managers(const FieldWriter& writer, const Kind& kind, const Value&
   auto stored = read_managers(live["metadata"]["managedFields"]);
   Managers managers = stored ? std::move(stored).value() : Managers{};
   if (!live.is_null() && managers.empty()) {
-    auto everything = fields_of(live, schema);
     managers.push_back({"before-first-apply", kUpdate, live["apiVersion"].str(), writer.subresource,
                         rfc3339(writer.now),
-                        everything ? ownable(std::move(everything).value(), kind, writer.subresource) : FieldSet{}});
+                        ownable(compare_fields(Value::object(), live, schema).changed, kind, writer.subresource)});
   }
   return managers;
 }
@@ -216,7 +246,8 @@ std::vector<FieldConflict> take_from_others(Managers& managers, const FieldWrite
     for (const std::string& field : paths_of(subtract(disputed, given_up))) {
       std::string who = '"' + manager.name + '"';
       if (!manager.subresource.empty()) who += " with subresource \"" + manager.subresource + '"';
-      conflicts.push_back({who + " using " + manager.api_version, manager.api_version, field});
+      if (manager.operation == kUpdate) who += " using " + manager.api_version;
+      conflicts.push_back({std::move(who), field});
     }
     manager.fields = subtract(subtract(manager.fields, disputed), removed);
   }
@@ -228,7 +259,11 @@ std::vector<FieldConflict> take_from_others(Managers& managers, const FieldWrite
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after) {
   std::optional<Schema> made;
   const Schema& schema = schema_of(kind, made);
-  Managers managers = managers_of(before, after);
+  Managers managers = managers_of(writer, before, after);
+  if (managers.empty() && !before.is_null()) {  // tracked from the first apply on
+    after.edit("metadata").erase("managedFields");
+    return after;
+  }
   FieldChanges changes = compare_fields(before.is_null() ? Value::object() : before, after, schema);
   const FieldSet changed = ownable(std::move(changes.changed), kind, writer.subresource);
   const FieldSet removed = ownable(std::move(changes.removed), kind, writer.subresource);
@@ -254,6 +289,17 @@ Value track_update(const FieldWriter& writer, const Kind& kind, const Value& bef
   return after;
 }
 
+Result<void> check_managed_fields(const Value& managed_fields) {
+  const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
+  for (const Value& entry : managed_fields.items()) {
+    const std::string_view operation = entry["operation"].as_string();
+    if (operation != kApply && operation != kUpdate) return wrong("operation must be `Apply` or `Update`");
+    if (entry["apiVersion"].is_empty()) return wrong("apiVersion must not be empty");
+  }
+  SHIPLOG_TRY(read_managers(managed_fields));
+  return ok();
+}
+
 bool same_but_for_times(const Value& before, const Value& after) {
   if (before.is_null() || after.is_null()) return before == after;
   const auto same_entry = [](const Value& one, const Value& other) { return without_time(one) == without_time(other); };
@@ -269,8 +315,14 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
   }
   std::optional<Schema> made;
   const Schema& schema = schema_of(kind, made);
-  SHIPLOG_TRY(auto all, fields_of(patch, schema));
-  const FieldSet wanted = ownable(std::move(all), kind, writer.subresource);
+  auto all = fields_of(patch, schema);
+  if (!all) {
+    const Value& metadata = patch["metadata"];
+    return all.error().context("failed to create typed patch object (" + metadata["namespace"].str() + "/" +
+                               metadata["name"].str() + "; " + kind.group + "/" + kind.version + ", Kind=" + kind.kind +
+                               ")");
+  }
+  const FieldSet wanted = ownable(std::move(all).value(), kind, writer.subresource);
   Managers managers = live_managers(writer, kind, live, schema);
 
   const auto mine = [&](const Manager& manager) { return manager.is(writer, kApply); };
@@ -286,36 +338,21 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
     const FieldSet kept = unite(wanted, of_others);
     applied.object = without_fields(applied.object, subtract(own->fields, kept), kept, schema);
   }
-  const bool migrates = writer.manager == "kubectl" && live["metadata"]["annotations"].contains(kLastApplied);
-  if (migrates) {
-    applied.object.edit("metadata").edit("annotations").set(kLastApplied, to_json(patch) + "\n");
-Result<void> check_managed_fields(const Value& managed_fields) {
-  const auto wrong = [](const std::string& why) { return Error{ErrorCode::kBadRequest, why}; };
-  for (const Value& entry : managed_fields.items()) {
-    const std::string_view operation = entry["operation"].as_string();
-    if (operation != kApply && operation != kUpdate) return wrong("operation must be `Apply` or `Update`");
-    if (entry["apiVersion"].is_empty()) return wrong("apiVersion must not be empty");
-  }
-  SHIPLOG_TRY(read_managers(managed_fields));
-  return ok();
-}
-
-  }
 
   FieldChanges changes = compare_fields(live.is_null() ? Value::object() : live, applied.object, schema);
   const FieldSet changed = ownable(std::move(changes.changed), kind, writer.subresource);
   const FieldSet removed = ownable(std::move(changes.removed), kind, writer.subresource);
-  FieldSet given_up;
-  if (migrates) {
-    given_up = last_applied_by_client(live, schema);
-    given_up.edit("f:metadata").edit("f:annotations").edit(std::string{"f:"} + kLastApplied).owned = true;
-  }
+  const bool by_kubectl = writer.manager == "kubectl";
+  const FieldSet given_up = by_kubectl ? last_applied_by_client(live, schema) : FieldSet{};
   auto conflicts = take_from_others(managers, writer, changed, removed, given_up);
   if (!force && !conflicts.empty()) {
     applied.conflicts = std::move(conflicts);
     return applied;
   }
 
+  if (by_kubectl && !applied.object["metadata"]["annotations"][kLastApplied].is_empty()) {
+    set_last_applied(applied.object, patch);
+  }
   const bool same_fields = own != managers.end() && own->fields == wanted && own->api_version == writer.api_version;
   if (same_fields && without_managers(applied.object) == without_managers(live)) {
     applied.object = live;  // SSA-10: no write, whatever the time is

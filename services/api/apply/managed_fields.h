@@ -22,13 +22,14 @@ struct FieldWriter {
 
 /// `after` with metadata.managedFields brought up to date after a create, update or patch by `writer`: what it added or
 /// changed is its own now, what was removed has no owner (SSA-6, SSA-7, META-15). `before` is null for
-/// a create. With nothing changed the list stays as it was, times and all.
+/// a create. With nothing changed the list stays as it was, times and all. An object without managers, whose list a
+/// client has cleared for instance, gets none before the next apply.
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after);
 
-/// `after` differs from `before` in nothing, or only in the times of metadata.managedFields: nothing is to be written
 /// Whether a list of metadata.managedFields can be read; what is wrong, in upstream's words, as far as it has any.
 Result<void> check_managed_fields(const Value& managed_fields);
 
+/// `after` differs from `before` in nothing, or only in the times of metadata.managedFields: nothing is to be written
 /// (SSA-10). An apply sets its time before admission fills in what the patch does not name, an element of an atomic
 /// list for example, which may make of it what is stored.
 bool same_but_for_times(const Value& before, const Value& after);
@@ -36,8 +37,7 @@ bool same_but_for_times(const Value& before, const Value& after);
 /// One conflict of an apply: `field` belongs to `manager` and would get another value.
 struct FieldConflict {
   std::string manager;  ///< as in the message: `"kubectl-client-side-apply" using apps/v1`
-  std::string api_version;
-  std::string field;  ///< .spec.replicas
+  std::string field;    ///< .spec.replicas
 };
 
 struct Applied {

@@ -80,18 +80,44 @@ TEST(ManagedFields, AnEmptyListStartsOver) {  // META-15
   EXPECT_EQ(track_update(writer("two"), config_maps(), made, silent), made);
 }
 
-TEST(ManagedFields, AStatusBelongsToTheWriterOfTheSubresource) {
-  const Value made =
-      json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1}})");
+TEST(ManagedFields, AnObjectWithoutManagersIsNotTracked) {  // META-15, SSA-11
+  Value next = config_map(R"({"a":"1"})");
+  next.edit("metadata").edit("labels").set("l", "1");
+  EXPECT_FALSE(track_update(writer("one"), config_maps(), config_map(R"({"a":"1"})"), next)["metadata"].contains(
+      "managedFields"));
+}
+
+TEST(ManagedFields, AStatusBelongsToTheWriterOfTheSubresource) {  // SUB-1
+  const Value made = track_update(
+      writer("maker"), deployments(), Value{},
+      json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1}})"));
   Value next = made;
   next.set("status", json(R"({"replicas":1})"));
+  next.edit("metadata").set("annotations", json(R"({"a":"1"})"));
+  next.edit("metadata").set("managedFields", json(R"([{"manager":"other","operation":"Update","apiVersion":"v1",
+      "fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}}}])"));
   const Value object = track_update(writer("controller", 0, "status"), deployments(), made, next);
-  EXPECT_EQ(managers(object), (Lines{R"(controller Update {"f:status":{"f:replicas":{}}})"}));
+  const Lines lines = managers(object);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], R"(controller Update {"f:metadata":{"f:annotations":{".":{},"f:a":{}}},)"
+                      R"("f:status":{"f:replicas":{}}})");
+  EXPECT_TRUE(lines[1].starts_with("maker Update ")) << "a list that is sent to a subresource is ignored: " << lines[1];
   EXPECT_EQ(object["metadata"]["managedFields"][0]["subresource"].as_string(), "status");
 }
 
+TEST(ManagedFields, OfManagersThatARenamingMakesOneTheLastCounts) {  // META-15
+  const Value first = track_update(writer("one"), config_maps(), Value{}, config_map(R"({"a":"1"})"));
+  Value next = first;
+  next.edit("data").set("b", "1");
+  next = track_update(writer("two", 5), config_maps(), first, next);
+  Value renamed = next;
+  for (Value& entry : renamed.edit("metadata").edit("managedFields").edit_items()) entry.set("manager", "all");
+  EXPECT_EQ(managers(track_update(writer("two", 5), config_maps(), next, renamed)),
+            (Lines{R"(all Update {"f:data":{"f:b":{}}})"}));
+}
+
 TEST(ManagedFields, OldUpdatesAreFoldedIntoOne) {  // SSA-7
-  Value object = config_map("{}");
+  Value object = track_update(writer("maker"), config_maps(), Value{}, config_map(R"({"made":"1"})"));
   for (int i = 0; i < 14; ++i) {
     Value next = object;
     next.edit("data").set("k" + std::to_string(i), "v");
@@ -165,13 +191,13 @@ TEST(Apply, FindsConflictsAndNamesTheManagers) {  // SSA-8, SSA-9
   const auto single = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2"})"), false);
   ASSERT_TRUE(single);
   const Error one = conflict_error(single.value().conflicts);
-  EXPECT_EQ(one.message, R"(Apply failed with 1 conflict: conflict with "one" using v1: .data.a)");
+  EXPECT_EQ(one.message, R"(Apply failed with 1 conflict: conflict with "one": .data.a)");
   ASSERT_EQ(one.causes.size(), 1U);
   EXPECT_EQ(one.causes[0].field, ".data.a");
   EXPECT_EQ(one.causes[0].reason, "FieldManagerConflict");
   const auto twice = apply_fields(writer("two"), config_maps(), live, config_map(R"({"a":"2","b":"2"})"), false);
   EXPECT_EQ(conflict_error(twice.value().conflicts).message,
-            "Apply failed with 2 conflicts: conflicts with \"one\" using v1:\n- .data.a\n- .data.b");
+            "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.a\n- .data.b");
 }
 
 TEST(Apply, ForceTakesTheFieldsAway) {  // SSA-8
@@ -219,6 +245,16 @@ TEST(Apply, TakesOverFromClientSideApplyWithoutConflict) {  // SSA-12
   made = track_update(writer("kubectl-client-side-apply"), config_maps(), Value{}, made);
   const Value after = applied("kubectl", made, config_map(R"({"a":"2"})"));
   EXPECT_EQ(after["data"], json(R"({"a":"2","b":"1"})"));
+  const char* annotation = "kubectl.kubernetes.io/last-applied-configuration";
+  EXPECT_NE(after["metadata"]["annotations"][annotation].str().find(R"("a":"2")"), std::string::npos);
+  EXPECT_NE(managers(after)[1].find(annotation), std::string::npos)
+      << "kubectl looks for the owner of the annotation, to take over its fields: " << managers(after)[1];
+  EXPECT_EQ(applied("kubectl", after, config_map(R"({"a":"2"})")), after) << "SSA-10";
+  const Value kept = applied("kubectl-last-applied", after,
+                             json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","annotations":)" +
+                                  to_json(after["metadata"]["annotations"]) + "}}"));
+  EXPECT_EQ(managers(applied("kubectl", kept, config_map(R"({"a":"3"})"))).size(), 3U)
+      << "the annotation changes with the configuration, and stays with its owners";
   const auto other = apply_fields(writer("kubectl"), config_maps(), made, config_map(R"({"b":"2"})"), false);
   ASSERT_EQ(other.value().conflicts.size(), 1U) << "b was not applied by the client";
 }

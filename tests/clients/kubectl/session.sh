@@ -141,6 +141,12 @@ kind: ConfigMap
 metadata: {name: shared}
 data: {colour: red, size: "3"}
 Y
+  file gone-over.yaml <<'Y'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone-over}
+data: {key: v, legacy: v}
+Y
   sed 's/colour: red, size: "3"/colour: blue/' "$scratch/ours.yaml" >"$scratch/theirs.yaml"
   sed 's/{colour: red, size: "3"}/{}/' "$scratch/ours.yaml" >"$scratch/nothing.yaml"
   must_be "configmap/shared serverside-applied" apply --server-side --field-manager=painter -f "$scratch/ours.yaml"
@@ -154,6 +160,12 @@ Y
   must_be "blue 3" get configmap shared -o 'jsonpath={.data.colour} {.data.size}'
   must apply --server-side --field-manager=painter -f "$scratch/nothing.yaml"
   must_be '{"colour":"blue"}' get configmap shared -o 'jsonpath={.data}'
+  step "from client-side to server-side apply: what is left out then goes"
+  must apply -f "$scratch/gone-over.yaml"
+  must apply --server-side -f "$scratch/gone-over.yaml"
+  sed 's/, legacy: v//' "$scratch/gone-over.yaml" >"$scratch/without-legacy.yaml"
+  must apply --server-side -f "$scratch/without-legacy.yaml"
+  must_be '{"key":"v"}' get configmap gone-over -o 'jsonpath={.data}'
 }
 
 patches() {
