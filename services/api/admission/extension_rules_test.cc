@@ -145,6 +145,7 @@ TEST(ExtensionAdmission, InterpreterWebhooks) {  // KIND-10
   EXPECT_EQ(fields_of(with(R"({"name":"a.b","clientConfig":{"service":{"namespace":"n","name":"s","path":"a","port":0}},
       "interpreterContextVersions":["v1alpha1","v1alpha1","V2"]})")),
             "webhooks[0].clientConfig.service.port,webhooks[0].clientConfig.service.path,"
+            "webhooks[0].clientConfig.service.path,"
             "webhooks[0].interpreterContextVersions[1],webhooks[0].interpreterContextVersions[2]");
   for (const char* url : {"http://x", "https://", "https://:1/a", "https://u@x", "https://x/a?b", "https://x#c"}) {
     EXPECT_EQ(fields_of(with(R"({"name":"a.b","interpreterContextVersions":["v1alpha1"],"clientConfig":{"url":")" +
