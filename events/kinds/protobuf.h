@@ -10,11 +10,11 @@
 namespace shiplog {
 
 /// The JSON form of an application/vnd.kubernetes.protobuf body: the four bytes "k8s\0", a runtime.Unknown with
-/// apiVersion and kind, and in it the object's own message, which is read by the schema of the built-in kind. Two
-/// bodies that are not kinds are also supported: DeleteOptions (under any group and version) and autoscaling/v1 Scale.
-/// Zeros of fields that are neither pointers nor messages are dropped, as Go's omitempty does; fields that the schema
-/// does not define are skipped. Errors: kBadRequest names the field that cannot be read; kUnsupportedMediaType, the
-/// kind is not built in.
+/// apiVersion and kind, and in it the object's own message, which is read by the schema of the built-in kind. Bodies
+/// that are not kinds are also supported: DeleteOptions (under any group and version), Scale, TokenRequest, Eviction
+/// and Binding. Zeros of fields that are neither pointers nor messages are dropped, as Go's omitempty does; fields that
+/// the schema does not define are skipped. Errors: kBadRequest names the field that cannot be read;
+/// kUnsupportedMediaType, the kind is not built in.
 Result<Value> decode_protobuf(const Kinds& kinds, std::string_view body);
 
 /// The inverse. Fields that the schema does not define are omitted; missing fields are not written. Errors: kInvalid

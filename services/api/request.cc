@@ -375,7 +375,6 @@ Result<Value> read_body(std::string_view content_type, const std::string& body, 
                                                      (kind.builtin ? ", " + std::string{kProtobuf} : "")};
 }
 
-std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }
 Result<Value> read_json(std::string_view body, std::vector<std::string>& duplicates) {
   constexpr size_t kMost = 100;  // more are not reported
   std::vector<std::string> fields;
@@ -397,5 +396,6 @@ Error unrecognized(Error error, std::string_view kind, std::string_view body) {
   return error;
 }
 
+std::string media_type(std::string_view header) { return lower_case(trim(header.substr(0, header.find(';')))); }
 
 }  // namespace shiplog::api

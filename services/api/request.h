@@ -93,12 +93,12 @@ Result<WriteParameters> write_parameters(const HttpRequest& request);
 /// kUnsupportedMediaType, kBadRequest.
 Result<Value> read_body(std::string_view content_type, const std::string& body, const Kinds& kinds, const Kind& kind,
                         std::vector<std::string>* duplicates);
-
 /// parse_json() for bodies of requests: `duplicates` gets the line `duplicate field "spec.a"`, as kube-apiserver writes
 /// it.
 Result<Value> read_json(std::string_view body, std::vector<std::string>& duplicates);
 /// The error about a body that is no JSON or YAML, as kube-apiserver begins and ends it. `kind`: of what was expected.
 Error unrecognized(Error error, std::string_view kind, std::string_view body);
+
 /// "application/json" of "application/json; charset=utf-8", lower case.
 std::string media_type(std::string_view header);
 

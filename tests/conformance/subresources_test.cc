@@ -178,6 +178,11 @@ TEST(Subresources, SUB_04_the_others) {
   expect_failure(api().post(in(ns, "bindings"), json(R"({"kind":"Binding","target":{"name":"n1"}})")), 422, "Invalid",
                  "metadata.name");
   EXPECT_EQ(named(api().get("/api/v1").json["resources"], "bindings")["verbs"], json(R"(["create"])"));
+  ASSERT_EQ(api().post(pods, yaml("{metadata: {name: r}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
+  const Answer in_protobuf = send_protobuf(
+      "POST", pods + "/r/eviction", json(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"r"}})"));
+  EXPECT_EQ(in_protobuf.status, 201) << in_protobuf;
+  EXPECT_EQ(api().get(pods + "/r").status, 404);
   const Answer evicted = api().post(
       pods + "/p/eviction",
       json(
@@ -201,11 +206,6 @@ TEST(Subresources, SUB_04_the_others) {
   ASSERT_EQ(api().remove(stuck).status, 200);
   Value going = api().get(stuck).json;
   going.edit("metadata").erase("resourceVersion");
-  ASSERT_EQ(api().post(pods, yaml("{metadata: {name: r}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
-  const Answer in_protobuf = send_protobuf(
-      "POST", pods + "/r/eviction", json(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"r"}})"));
-  EXPECT_EQ(in_protobuf.status, 201) << in_protobuf;
-  EXPECT_EQ(api().get(pods + "/r").status, 404);
   going.edit("spec").set("finalizers", Value::array());
   EXPECT_EQ(api().put(stuck + "/finalize", going).status, 200);
   EXPECT_EQ(api().get(stuck).status, 404);

@@ -123,10 +123,10 @@ StageResult<WriteRequest> decode_apply(const Server& server, const RequestContex
     SHIPLOG_TRY(auto applied,
                 apply_fields(field_writer_for(server, context, parameters), kind, live, wanted, parameters.force));
     if (!applied.conflicts.empty()) return conflict_error(applied.conflicts);
-    proposal.object = std::move(applied.object);
     if (!duplicates.empty() && parameters.field_validation == FieldValidation::kStrict) {
       return strict_decoding_error(duplicates);
     }
+    proposal.object = std::move(applied.object);
     if (missing) {
       proposal.object.edit("metadata").set("name", context.path.name);
     } else {

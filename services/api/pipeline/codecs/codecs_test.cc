@@ -147,7 +147,6 @@ TEST_F(CodecsTest, ApplyOfAFieldThatTheKindDoesNotHaveIsRefused) {  // SSA-2
   EXPECT_EQ(message("", R"("metadata":{"name":"a","labels":{"any":"thing"}},"data":{"any":"thing"})"), "");
 }
 
-TEST_F(CodecsTest, ApplyOfTheSameAmountInAnotherNotationIsNoConflict) {
 TEST_F(CodecsTest, KeysThatStandTwiceInAnApplyAreRefusedByStrictOnly) {  // CRU-6
   const auto applied = [&](const std::string& query, const std::string& body) {
     decoded("PATCH", std::string{kDecodedMaps} + "/a?fieldManager=me" + query, body, "application/apply-patch+yaml");
@@ -184,6 +183,7 @@ TEST_F(CodecsTest, KeysThatStandTwiceInAPatchAreReported) {  // CRU-6
       (std::vector<std::string>{R"(json patch unknown field "[0].sofa")", R"(json patch duplicate field "[1].op")"}));
 }
 
+TEST_F(CodecsTest, ApplyOfTheSameAmountInAnotherNotationIsNoConflict) {
   const auto apply = [&](const std::string& manager, const std::string& limits) {
     decoded("PATCH", std::string{kDeployment} + "?fieldManager=" + manager,
             R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[{"name":"c",)"

@@ -218,15 +218,15 @@ WriteRequest delete_request(const Server& server, const RequestContext& context,
   write.form = WriteForm::kDeletion;
   write.parameters.dry_run = options->dry_run;
   write.delete_options = options->given;
-  write.rewrites = false;
   write.warnings = warnings_of(*context.kind, *options);
+  write.rewrites = false;
   write.replaces_unreadable = true;  // what can no longer be read can still be deleted
   write.propose = [&context, options, key, warnings = write.warnings](Result<Value> current) -> StageResult<Proposal> {
     if (!current) return current.error();
     SHIPLOG_TRY(check_preconditions(context, key, *options, current.value()));
     Proposal proposal{.operation = "DELETE", .verb = "delete"};
-    proposal.name = context.path.name;
     proposal.warnings = warnings;
+    proposal.name = context.path.name;
     proposal.old = std::move(current).value();
     return proposal;
   };

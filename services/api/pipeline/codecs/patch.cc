@@ -75,11 +75,11 @@ StageResult<WriteRequest> decode_patch(const RequestContext& context, const std:
     if (!current) return current.error();
     Proposal proposal{.operation = "UPDATE", .verb = "patch"};
     proposal.name = context.path.name;
+    proposal.duplicate_fields = complaints;
     // Numbers like 3.0 may be stored from before they were refused; the patch must not fail for them.
     const Value base = with_whole_numbers(in_version(*context.kind, current.value()));
     SHIPLOG_TRY(proposal.object, patched(*context.kind, base, type, patch));
     SHIPLOG_TRY(check_stated_revision(context, current.value(), proposal.object));
-    proposal.duplicate_fields = complaints;
     proposal.old = std::move(current).value();
     return proposal;
   };

@@ -61,7 +61,8 @@ std::optional<std::string> type_problem(const Schema& schema, const Value& value
   }
   if (schema.type != Schema::Type::kObject) return scalar_problem(schema, value);
   const bool is_map = schema.properties.empty() && schema.additional != nullptr;
-  if (!value.is_object()) return (is_map ? "cannot restore map from " : "cannot restore struct from: ") + go_kind(value);
+  if (!value.is_object())
+    return (is_map ? "cannot restore map from " : "cannot restore struct from: ") + go_kind(value);
   for (const auto& member : value.members()) {
     const auto known = schema.properties.find(member.key());
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
@@ -89,7 +90,8 @@ Rejection undecodable_patch(const RequestContext& context, const PatchAndResult&
   if (patch.strategic && !problem.starts_with("strict decoding error: ")) {
     problem = type_problem_of(*kind, patch.result).value_or(problem);
   }
-  // Upstream quotes the whole object that a patch of another type makes, which its author need not be permitted to read.
+  // Upstream quotes the whole object that a patch of another type makes, which its author need not be permitted to
+  // read.
   Causes causes;
   causes.invalid("patch", Value{patch.strategic ? go_text(patch.patch) : to_json(patch.patch)}, problem);
   rejection.error = invalid(StatusDetails{}, causes.take());

@@ -26,9 +26,9 @@ class UndecodablePatchTest : public testing::Test {
   std::string cause(const std::string& target, bool strategic, const char* patch, const char* result,
                     const char* problem = "what the decoder finds") {
     const auto context = server_.context("PATCH", target);
-    const Rejection rejection = undecodable_patch(
-        *context, {strategic, json(patch), json(result)},
-        Error{ErrorCode::kBadRequest, cannot_be_handled(*context->kind) + problem});
+    const Rejection rejection =
+        undecodable_patch(*context, {strategic, json(patch), json(result)},
+                          Error{ErrorCode::kBadRequest, cannot_be_handled(*context->kind) + problem});
     EXPECT_EQ(rejection.error.code, ErrorCode::kInvalid);
     EXPECT_TRUE(rejection.subject && rejection.subject->name.empty() && rejection.subject->kind.empty());
     EXPECT_EQ(rejection.error.causes.at(0).field, "patch");
