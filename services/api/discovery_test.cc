@@ -12,6 +12,7 @@
 #include "services/api/aggregation/remote_openapi.h"
 #include "services/api/openapi.h"
 #include "services/api/openapi_documents.h"
+#include "services/api/openapi_v2.h"
 
 namespace shiplog::api {
 namespace {
@@ -168,6 +169,78 @@ TEST(OpenApi, OffersStrategicMergeToBuiltinKindsOnly) {  // OA-11
       content(policy, "/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}/propagationpolicies/{name}");
   EXPECT_TRUE(types.contains("application/merge-patch+json"));
   EXPECT_FALSE(types.contains("application/strategic-merge-patch+json"));
+}
+
+TEST(OpenApi, OperationsAreDescribedAsTheyAre) {  // OA-14
+  const Value document = openapi_document(Kinds::compiled(), "apps", "v1");
+  const auto answer_of = [](const Value& operation, const char* code) {
+    return operation["responses"][code]["content"]["application/json"]["schema"]["$ref"].str();
+  };
+  const auto names_of = [](const Value& parameters) {
+    std::string names;
+    for (const Value& each : parameters.items()) names += (names.empty() ? "" : ",") + each["name"].str();
+    return names;
+  };
+  const std::string collection = "/apis/apps/v1/namespaces/{namespace}/deployments";
+  const Value& many = document["paths"][collection];
+  const Value& one = document["paths"][collection + "/{name}"];
+  EXPECT_EQ(answer_of(many["get"], "200"), "#/components/schemas/io.k8s.api.apps.v1.DeploymentList");
+  EXPECT_EQ(names_of(many["get"]["parameters"]),
+            "allowWatchBookmarks,continue,fieldSelector,labelSelector,limit,resourceVersion,resourceVersionMatch,"
+            "sendInitialEvents,timeoutSeconds,watch");
+  EXPECT_EQ(many["get"]["operationId"].str(), "listAppsV1NamespacedDeployment");
+  EXPECT_EQ(to_json(many["get"]["tags"]), R"(["apps_v1"])");
+  EXPECT_EQ(document["paths"]["/apis/apps/v1/deployments"]["get"]["operationId"].str(),
+            "listAppsV1DeploymentForAllNamespaces");
+  EXPECT_EQ(answer_of(many["post"], "201"), "#/components/schemas/io.k8s.api.apps.v1.Deployment");
+  const char* status = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.Status";
+  for (const Value& deletes : {many["delete"], one["delete"]}) {
+    EXPECT_EQ(answer_of(deletes, "200"), status);
+    EXPECT_EQ(deletes["requestBody"]["content"]["application/json"]["schema"]["$ref"].str(),
+              "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
+    EXPECT_FALSE(deletes["requestBody"].contains("required"));
+  }
+  EXPECT_EQ(many["delete"]["operationId"].str(), "deleteAppsV1CollectionNamespacedDeployment");
+  EXPECT_EQ(names_of(one["delete"]["parameters"]), "dryRun,gracePeriodSeconds,orphanDependents,propagationPolicy");
+  EXPECT_EQ(names_of(one["patch"]["parameters"]), "dryRun,fieldManager,fieldValidation,force");
+  const Value& scale = document["paths"][collection + "/{name}/scale"];
+  EXPECT_EQ(answer_of(scale["get"], "200"), "#/components/schemas/io.k8s.api.autoscaling.v1.Scale");
+  EXPECT_EQ(scale["put"]["operationId"].str(), "replaceAppsV1NamespacedDeploymentScale");
+  EXPECT_TRUE(document["paths"][collection + "/{name}/status"].contains("patch"));
+  const Value& schemas = document["components"]["schemas"];
+  EXPECT_EQ(schemas["io.k8s.api.apps.v1.DeploymentList"]["properties"]["items"]["items"]["$ref"].str(),
+            "#/components/schemas/io.k8s.api.apps.v1.Deployment");
+  for (const auto& shared : shared_schemas().members()) EXPECT_TRUE(schemas.contains(shared.key())) << shared.key();
+  const Value rbac = openapi_document(Kinds::compiled(), "rbac.authorization.k8s.io", "v1");
+  EXPECT_EQ(rbac["paths"]["/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"]["get"]["operationId"].str(),
+            "readRbacAuthorizationV1ClusterRole");
+}
+
+TEST(OpenApi, VersionTwoKeepsWhatSchemasRequire) {  // OA-13
+  const Value swagger =
+      to_swagger(parse_json(R"({"components":{"schemas":{"a":{"type":"object","required":["s","n"],"properties":{
+      "s":{"type":"string","enum":["x","y"],"pattern":"^.$","maxLength":3,"default":"x","allOf":[{"minLength":1}]},
+      "n":{"type":"string","nullable":true,"enum":["z"]},
+      "i":{"type":"integer","minimum":1.5,"maximum":9,"exclusiveMaximum":true,"multipleOf":2},
+      "l":{"type":"array","minItems":1,"maxItems":4,"uniqueItems":true,"items":{"type":"string"}},
+      "m":{"type":"object","minProperties":1,"maxProperties":2,"additionalProperties":{"type":"string"}},
+      "bad":{"type":"string","enum":7,"pattern":7}}}}}})")
+                     .value());
+  EXPECT_EQ(to_json(swagger["definitions"]["a"]),
+            R"({"properties":{"bad":{"type":"string"},)"
+            R"("i":{"exclusiveMaximum":true,"maximum":9,"minimum":1.5,"multipleOf":2,"type":"integer"},)"
+            R"("l":{"items":{"type":"string"},"maxItems":4,"minItems":1,"type":"array","uniqueItems":true},)"
+            R"("m":{"additionalProperties":{"type":"string"},"maxProperties":2,"minProperties":1,"type":"object"},)"
+            R"("n":{},"s":{"enum":["x","y"],"maxLength":3,"pattern":"^.$","type":"string"}},)"
+            R"("required":["s"],"type":"object"})");
+  // NamedSchema {1 name, 2 value}; Schema {7 maximum, 8 exclusive, 11 maxLength, 13 pattern, 20 enum {2 yaml}, ...}.
+  const std::string bytes = encode_swagger(swagger).definitions;
+  for (const std::string& part :
+       {std::string{"\x39\0\0\0\0\0\0\x22\x40\x40\x01", 11}, std::string{"\x58\x03\x6a\x03^.$"},
+        std::string{"\xa2\x01\x05\x12\x03\"x\""}, std::string{"\x70\x04\x78\x01\x80\x01\x01"},
+        std::string{"\x88\x01\x02\x90\x01\x01"}}) {
+    EXPECT_NE(bytes.find(part), std::string::npos) << to_json(Value{part});
+  }
 }
 
 TEST(OpenApi, ListsOfAllNamespacesAreWhereOldClientsLookForAKind) {  // kubectl 1.27's explain

@@ -16,6 +16,10 @@ OpenApiDocuments::Ptr document_of(std::string body) {
   return std::make_shared<const ApiDocument>(ApiDocument{std::move(body), std::move(hash)});
 }
 
+Value document_of_schemas(const Value& schemas) {
+  return Value::object({{"components", Value::object({{"schemas", schemas}})}});
+}
+
 }  // namespace
 
 void OpenApiDocuments::take(const Described& described) {
@@ -110,11 +114,13 @@ OpenApiDocuments::Ptr OpenApiDocuments::version2(const Described& described, boo
     const SwaggerParts encoded = encode_swagger(whole);
     return kept = document_of(encode_swagger_document(encoded.definitions, encoded.paths));
   }
-  std::string definitions;
+  std::string definitions = encode_swagger(to_swagger(document_of_schemas(shared_schemas()))).definitions;
   std::string paths;
   for (auto& [key, part] : parts_) {
     if (part.definitions.empty()) {
-      SwaggerParts encoded = encode_swagger(to_swagger(openapi_document(*made_for_, part.group, part.version)));
+      Value swagger = to_swagger(openapi_document(*made_for_, part.group, part.version));
+      for (const auto& shared : shared_schemas().members()) swagger.edit("definitions").erase(shared.key());
+      SwaggerParts encoded = encode_swagger(swagger);
       part.definitions = std::move(encoded.definitions);
       part.paths = std::move(encoded.paths);
     }

@@ -1,6 +1,8 @@
 #include "services/api/openapi_v2.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,38 @@ namespace {
 /// With its number in the protobuf form.
 using Method = std::pair<std::string_view, uint32_t>;
 constexpr Method kMethods[] = {{"get", 2}, {"put", 3}, {"post", 4}, {"delete", 5}, {"patch", 8}};
+
+/// What a schema requires of a value, with its number in the protobuf form.
+struct ValidationKeyword {
+  enum class Form { kText, kFlag, kCount, kNumber, kValues };
+  std::string_view name;
+  Form form;
+  uint32_t number;
+
+  bool fits(const Value& value) const {
+    switch (form) {
+      case Form::kText:
+        return value.is_string();
+      case Form::kFlag:
+        return value.is_bool();
+      case Form::kCount:
+        return value.is_int();
+      case Form::kNumber:
+        return value.is_number();
+      case Form::kValues:
+        return value.is_array();
+    }
+    return false;
+  }
+};
+constexpr ValidationKeyword kKeywords[] = {
+    {"multipleOf", ValidationKeyword::Form::kNumber, 6},      {"maximum", ValidationKeyword::Form::kNumber, 7},
+    {"exclusiveMaximum", ValidationKeyword::Form::kFlag, 8},  {"minimum", ValidationKeyword::Form::kNumber, 9},
+    {"exclusiveMinimum", ValidationKeyword::Form::kFlag, 10}, {"maxLength", ValidationKeyword::Form::kCount, 11},
+    {"minLength", ValidationKeyword::Form::kCount, 12},       {"pattern", ValidationKeyword::Form::kText, 13},
+    {"maxItems", ValidationKeyword::Form::kCount, 14},        {"minItems", ValidationKeyword::Form::kCount, 15},
+    {"uniqueItems", ValidationKeyword::Form::kFlag, 16},      {"maxProperties", ValidationKeyword::Form::kCount, 17},
+    {"minProperties", ValidationKeyword::Form::kCount, 18},   {"enum", ValidationKeyword::Form::kValues, 20}};
 
 std::string reference_v2(std::string_view reference) {
   constexpr std::string_view kThree = "#/components/schemas/";
@@ -39,8 +73,16 @@ Value schema_v2(const Value& from) {
   }
   // Version 2 knows neither null nor fields beside the named ones: any value is valid then.
   if (from["nullable"].as_bool() || from["x-kubernetes-preserve-unknown-fields"].as_bool()) return to;
-  for (const char* key : {"type", "format", "required"}) {
+  for (const char* key : {"type", "format"}) {
     if (const Value* value = from.find(key)) to.set(key, *value);
+  }
+  for (const ValidationKeyword& keyword : kKeywords) {
+    if (const Value* value = from.find(keyword.name); value != nullptr && keyword.fits(*value)) {
+      to.set(keyword.name, *value);
+    }
+  }
+  for (const Value& name : from["required"].items()) {
+    if (!from["properties"][name.as_string()]["nullable"].as_bool()) to.edit("required").push_back(name);
   }
   for (const auto& property : from["properties"].members()) {
     to.edit("properties").set(property.key(), schema_v2(property.value));
@@ -69,6 +111,10 @@ Value operation_v2(const Value& from) {
   for (const auto& member : from.members()) {
     if (member.key().starts_with("x-kubernetes-")) to.set(member.key(), member.value);
   }
+  if (from["operationId"].is_string()) to.set("operationId", from["operationId"]);
+  for (const Value& tag : from["tags"].items()) {
+    if (tag.is_string()) to.edit("tags").push_back(tag);
+  }
   Value parameters = parameters_v2(from["parameters"]);
   if (const Value* body = from.find("requestBody")) {
     Value consumes = Value::array();
@@ -76,14 +122,20 @@ Value operation_v2(const Value& from) {
     to.set("consumes", std::move(consumes));
     const auto forms = (*body)["content"].members();
     const Value schema = forms.empty() ? Value{} : schema_v2(forms.front().value["schema"]);
-    parameters.push_back(Value::object({{"name", "body"}, {"in", "body"}, {"required", true}, {"schema", schema}}));
+    Value parameter = Value::object({{"name", "body"}, {"in", "body"}, {"schema", schema}});
+    if ((*body)["required"].as_bool()) parameter.set("required", true);
+    parameters.push_back(std::move(parameter));
   }
   to.set("parameters", std::move(parameters));
   to.set("produces", Value::array({"application/json", "application/yaml"}));
-  const Value& answer = from["responses"]["200"];
-  to.edit("responses")
-      .set("200", Value::object({{"description", answer["description"]},
-                                 {"schema", schema_v2(answer["content"]["application/json"]["schema"])}}));
+  for (const std::string_view code : {"200", "201", "202"}) {
+    const Value* answer = from["responses"].find(code);
+    if (answer == nullptr && code != "200") continue;  // an operation has at least one answer
+    const Value& described = from["responses"][code];
+    to.edit("responses")
+        .set(code, Value::object({{"description", described["description"]},
+                                  {"schema", schema_v2(described["content"]["application/json"]["schema"])}}));
+  }
   return to;
 }
 
@@ -100,10 +152,16 @@ void put(std::string& out, uint32_t number, std::string_view bytes) {
   out += bytes;
 }
 
-void put(std::string& out, uint32_t number, bool flag) {
-  if (!flag) return;
+void put_count(std::string& out, uint32_t number, uint64_t count) {
+  if (count == 0) return;
   put_varint(out, uint64_t{number} << 3U);
-  put_varint(out, 1);
+  put_varint(out, count);
+}
+
+void put_number(std::string& out, uint32_t number, double value) {
+  put_varint(out, uint64_t{number} << 3U | 1U);
+  auto bits = std::bit_cast<uint64_t>(value);
+  for (size_t byte = 0; byte < sizeof bits; ++byte, bits >>= 8U) out += static_cast<char>(bits & 255U);
 }
 
 void put_text(std::string& out, uint32_t number, const Value& text) {
@@ -135,11 +193,36 @@ void put_extensions(std::string& out, uint32_t number, const Value& object) {
   }
 }
 
+void put_validation(std::string& out, const Value& schema) {
+  for (const auto& [name, form, number] : kKeywords) {
+    const Value* value = schema.find(name);
+    if (value == nullptr) continue;
+    switch (form) {
+      case ValidationKeyword::Form::kText:
+        put_text(out, number, *value);
+        break;
+      case ValidationKeyword::Form::kFlag:
+        put_count(out, number, value->as_bool() ? 1 : 0);
+        break;
+      case ValidationKeyword::Form::kCount:
+        put_count(out, number, static_cast<uint64_t>(value->as_int()));
+        break;
+      case ValidationKeyword::Form::kNumber:
+        put_number(out, number, value->as_double());
+        break;
+      case ValidationKeyword::Form::kValues:
+        for (const Value& each : value->items()) put(out, number, wrapped(2, to_json(each)));
+        break;
+    }
+  }
+}
+
 std::string schema_bytes(const Value& schema) {
   std::string out;
   put_text(out, 1, schema["$ref"]);
   put_text(out, 2, schema["format"]);
   put_text(out, 4, schema["description"]);
+  put_validation(out, schema);
   put_texts(out, 19, schema["required"]);
   if (const Value* below = schema.find("additionalProperties")) put(out, 21, wrapped(1, schema_bytes(*below)));
   if (const Value* type = schema.find("type")) put(out, 22, wrapped(1, type->as_string()));
@@ -160,21 +243,23 @@ std::string parameter_bytes(const Value& parameter) {
   if (in == "body") {
     put_text(out, 2, parameter["name"]);
     put_text(out, 3, parameter["in"]);
-    put(out, 4, parameter["required"].as_bool());
+    put_count(out, 4, parameter["required"].as_bool() ? 1 : 0);
     put(out, 5, schema_bytes(parameter["schema"]));
     return wrapped(1, wrapped(1, out));
   }
   const bool path = in == "path";
-  put(out, 1, parameter["required"].as_bool());
+  put_count(out, 1, parameter["required"].as_bool() ? 1 : 0);
   put_text(out, 2, parameter["in"]);
   put_text(out, 4, parameter["name"]);
   put_text(out, path ? 5 : 6, parameter["type"]);
-  if (!path) put(out, 20, parameter["uniqueItems"].as_bool());
+  if (!path) put_count(out, 20, parameter["uniqueItems"].as_bool() ? 1 : 0);
   return wrapped(1, wrapped(2, wrapped(path ? 4 : 3, out)));
 }
 
 std::string operation_bytes(const Value& operation) {
   std::string out;
+  put_texts(out, 1, operation["tags"]);
+  put_text(out, 5, operation["operationId"]);
   put_texts(out, 6, operation["produces"]);
   put_texts(out, 7, operation["consumes"]);
   for (const Value& parameter : operation["parameters"].items()) put(out, 8, parameter_bytes(parameter));

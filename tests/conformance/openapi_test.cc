@@ -236,5 +236,31 @@ TEST(OpenApi, OA_13_custom_resources_are_in_both) {
   EXPECT_NE(two.body.find(R"("kind":"Widget")"), std::string::npos);
 }
 
+TEST(OpenApi, OA_14_operations_are_described_as_they_are) {
+  const Answer two = api().get("/openapi/v2", "application/json");
+  const Value& pods = two.json["paths"]["/api/v1/namespaces/{namespace}/pods"];
+  EXPECT_EQ(pods["get"]["responses"]["200"]["schema"]["$ref"].str(), "#/definitions/io.k8s.api.core.v1.PodList");
+  EXPECT_FALSE(named(pods["get"]["parameters"], "labelSelector").is_null());
+  EXPECT_EQ(
+      two.json["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["delete"]["responses"]["200"]["schema"]["$ref"]
+          .str(),
+      "#/definitions/io.k8s.api.core.v1.Pod");
+  const Value& removal = two.json["paths"]["/api/v1/namespaces/{namespace}/configmaps/{name}"]["delete"];
+  EXPECT_EQ(removal["responses"]["200"]["schema"]["$ref"].str(),
+            "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Status");
+  EXPECT_FALSE(named(removal["parameters"], "body").is_null());
+  // Every reference leads to a definition, in both forms.
+  const std::string marker = R"("$ref":"#/definitions/)";
+  for (size_t at = two.body.find(marker); at != std::string::npos; at = two.body.find(marker, at + 1)) {
+    const size_t begin = at + marker.size();
+    const std::string name = two.body.substr(begin, two.body.find('"', begin) - begin);
+    ASSERT_TRUE(two.json["definitions"].contains(name)) << name;
+  }
+  std::set<std::string> defined;
+  for (const std::string_view one : fields(field(document(), 9), 1)) {
+    EXPECT_TRUE(defined.insert(std::string{field(one, 1)}).second) << field(one, 1) << " is defined twice";
+  }
+}
+
 }  // namespace
 }  // namespace shiplog::e2e

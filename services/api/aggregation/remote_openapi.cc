@@ -134,9 +134,14 @@ class Cleaner {
       Value operation = member.value;
       keep_own_kinds(operation);
       operation.set("parameters", parameters(operation["parameters"]));
-      Value& answer = operation.edit("responses").edit("200");
-      keep_texts(answer, {"description"});
-      answer.set("schema", schema(answer["schema"]));
+      Value answers = Value::object();
+      for (const auto& response : operation["responses"].members()) {
+        Value answer = response.value;
+        keep_texts(answer, {"description"});
+        answer.set("schema", schema(answer["schema"]));
+        answers.set(response.key(), std::move(answer));
+      }
+      operation.set("responses", std::move(answers));
       to.set(member.key(), std::move(operation));
     }
     return to;

@@ -95,7 +95,8 @@ Result<DeleteOptions> delete_options(const RequestContext& context, const std::s
   return options;
 }
 
-/// Kinds whose delete answers with the object (DEL-8).
+}  // namespace
+
 bool answers_object(const Kind& kind) {
   static constexpr std::string_view kTypes[] = {"pods",
                                                 "namespaces",
