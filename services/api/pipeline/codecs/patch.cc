@@ -79,11 +79,11 @@ StageResult<WriteRequest> decode_patch(const RequestContext& context, const std:
     // Numbers like 3.0 may be stored from before they were refused; the patch must not fail for them.
     const Value base = with_whole_numbers(in_version(*context.kind, current.value()));
     SHIPLOG_TRY(proposal.object, patched(*context.kind, base, type, patch));
+    seen->result = proposal.object;
     SHIPLOG_TRY(check_stated_revision(context, current.value(), proposal.object));
     proposal.old = std::move(current).value();
     return proposal;
   };
-    seen->result = proposal.object;
   return write;
 }
 
