@@ -179,6 +179,14 @@ bool has_text(const Value& list, const std::string& text) {
   return std::ranges::any_of(list.items(), [&](const Value& item) { return item.as_string() == text; });
 }
 
+Names warnings_of(const Answer& answer) {
+  Names warnings;
+  for (const auto& [name, value] : answer.headers.all()) {
+    if (equal_ignoring_case(name, "Warning")) warnings.push_back(value);
+  }
+  return warnings;
+}
+
 Names fields_of(const Answer& failure) {
   Names fields;
   for (const Value& cause : failure.json["details"]["causes"].items()) fields.push_back(cause["field"].str());

@@ -57,6 +57,8 @@ Names texts_of(const Value& list);
 bool has_text(const Value& list, const std::string& text);
 /// All fields of the causes in an answer.
 Names fields_of(const Answer& failure);
+/// The Warning headers.
+Names warnings_of(const Answer& answer);
 
 /// Deletes with these options as the body.
 Answer remove_with(const std::string& target, const std::string& options);

@@ -163,17 +163,20 @@ TEST(Http, HTTP_11_answers_carry_an_audit_id_their_caching_and_a_date) {
 }
 
 TEST(Http, HTTP_12_warnings_are_headers_one_each) {
-  const std::string maps = in(own_namespace(), "configmaps");
-  const Answer made = api().call("POST", maps, R"({"metadata":{"name":"a"},"sofa":1,"chair \"x\"":2})");
+  const std::string ns = own_namespace();
+  const Answer made = api().call("POST", in(ns, "configmaps"), R"({"metadata":{"name":"a"},"sofa":1,"chair \"x\"":2})");
   ASSERT_EQ(made.status, 201) << made;
-  Names warnings;
-  for (const auto& [name, value] : made.headers.all()) {
-    if (equal_ignoring_case(name, "Warning")) warnings.push_back(value);
-  }
+  Names warnings = warnings_of(made);
   std::ranges::sort(warnings);
   ASSERT_EQ(warnings.size(), 2u) << made;
   EXPECT_TRUE(warnings[0].starts_with(R"(299 - "unknown field \"chair )")) << warnings[0];
   EXPECT_EQ(warnings[1], R"(299 - "unknown field \"sofa\"")");
+  const Answer pod = api().call("POST", in(ns, "pods"), R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c",
+      "image":"i","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}]}})");
+  EXPECT_EQ(warnings_of(pod),
+            Names{R"(299 - "spec.containers[0].env[1]: hides previous definition of \"A\", which may be )"
+                  R"(dropped when using apply")"})
+      << pod;
 }
 
 TEST(Http, HTTP_13_head_is_get_without_a_body) {

@@ -1,4 +1,6 @@
 // Status, scale and the other subresources (SUB-1 to SUB-6).
+#include <algorithm>
+
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -42,8 +44,6 @@ TEST(Subresources, SUB_01_status_is_written_apart) {
   EXPECT_EQ(applied.json["status"]["selector"].str(), "a=b") << applied;
 }
 
-TEST(Subresources, SUB_02_scale_of_workloads) {
-  const std::string ns = own_namespace();
 TEST(Subresources, SUB_01_some_metadata_of_built_in_kinds_is_written_with_the_status) {
   const std::string ns = own_namespace();
   struct Case {
@@ -87,6 +87,8 @@ TEST(Subresources, SUB_01_some_metadata_of_built_in_kinds_is_written_with_the_st
   EXPECT_EQ(space.json["metadata"]["labels"]["kubernetes.io/metadata.name"].str(), ns) << space;
 }
 
+TEST(Subresources, SUB_02_scale_of_workloads) {
+  const std::string ns = own_namespace();
   const std::string deployments = in(ns, "deployments", "apps/v1");
   const Answer made = api().post(deployments, deployment("web", 2));
   const std::string scale = deployments + "/web/scale";
@@ -112,6 +114,27 @@ TEST(Subresources, SUB_01_some_metadata_of_built_in_kinds_is_written_with_the_st
                                   "fieldManager=m&force=true");
   EXPECT_EQ(applied.status, 200) << applied;
   EXPECT_EQ(applied.json["spec"]["replicas"].as_int(), 5) << applied;
+  const std::string of_six = R"({"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":6}})";
+  expect_failure(apply_to(scale, of_six, "fieldManager=other"), 409, "Conflict",
+                 R"(conflict with "m" with subresource "scale": .spec.replicas)");
+  expect_failure(apply_to(scale, of_six, ""), 422, "Invalid", "fieldManager: Required value");
+  expect_failure(apply_to(scale, R"({"spec":{"replicas":5}})", "fieldManager=m"), 400, "BadRequest",
+                 "Incorrect version");
+  const Answer shared =
+      apply_to(scale, R"({"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":5}})", "fieldManager=other");
+  EXPECT_EQ(shared.status, 200) << shared;
+  Names owners;
+  const Value web = api().get(deployments + "/web").json;
+  for (const Value& entry : web["metadata"]["managedFields"].items()) {
+    if (!entry["fieldsV1"]["f:spec"]["f:replicas"].is_null()) {
+      owners.push_back(entry["manager"].str() + " " + entry["operation"].str() + " " + entry["subresource"].str());
+    }
+  }
+  std::ranges::sort(owners);
+  EXPECT_EQ(owners, (Names{"m Apply scale", "other Apply scale"})) << "an equal value is shared";
+  const Answer again =
+      apply_to(scale, R"({"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":5}})", "fieldManager=other");
+  EXPECT_EQ(version_of(again), version_of(shared)) << "SSA-10";
   expect_failure(api().call("PATCH", scale, "{}", {{"Content-Type", "text/plain"}}), 415, "UnsupportedMediaType");
   Value put = api().get(scale).json;
   put.edit("spec").set("replicas", 6);

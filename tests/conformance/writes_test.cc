@@ -4,14 +4,6 @@
 namespace shiplog::e2e {
 namespace {
 
-Names warnings_of(const Answer& answer) {
-  Names warnings;
-  for (const auto& [name, value] : answer.headers.all()) {
-    if (equal_ignoring_case(name, "Warning")) warnings.push_back(value);
-  }
-  return warnings;
-}
-
 TEST(Writes, CRU_01_a_creation_is_defaulted_and_loses_its_status) {
   Value web = deployment("web");
   web.edit("spec").erase("replicas");
@@ -59,6 +51,14 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
   expect_failure(api().put(leases + "/l", lease), 422, "Invalid", "metadata.resourceVersion");
   const std::string definition =
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.conformance.example.com";
+  Value unconditional = api().get(definition).json;
+  unconditional.edit("metadata").erase("resourceVersion");
+  expect_failure(api().put(definition, unconditional), 422, "Invalid", "metadata.resourceVersion");
+  const std::string hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const Value hook = json(R"({"metadata":{"name":"cru-2"},"webhooks":[]})");
+  ASSERT_EQ(api().post(hooks, hook).status, 201);
+  expect_failure(api().put(hooks + "/cru-2", hook), 422, "Invalid", "metadata.resourceVersion");
+  EXPECT_EQ(api().remove(hooks + "/cru-2").status, 200);
   const std::vector<std::pair<std::string, std::string>> others{
       {in(ns, "poddisruptionbudgets", "policy/v1"), "{metadata: {name: cru-2}, spec: {minAvailable: 1}}"},
       {"/apis/storage.k8s.io/v1/csidrivers", "{metadata: {name: cru-2}, spec: {}}"},
@@ -69,17 +69,6 @@ TEST(Writes, CRU_02_an_update_replaces_all_but_the_status) {
     expect_failure(api().put(path + "/cru-2", yaml(object)), 422, "Invalid", "metadata.resourceVersion");
     EXPECT_EQ(api().remove(path + "/cru-2").status, 200) << path;
   }
-  Value unconditional = api().get(definition).json;
-  unconditional.edit("metadata").erase("resourceVersion");
-  expect_failure(api().put(definition, unconditional), 422, "Invalid", "metadata.resourceVersion");
-  const std::string hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-  const Value hook = json(R"({"metadata":{"name":"cru-2"},"webhooks":[]})");
-  ASSERT_EQ(api().post(hooks, hook).status, 201);
-  expect_failure(api().put(hooks + "/cru-2", hook), 422, "Invalid", "metadata.resourceVersion");
-  expect_failure(api().put(in(ns, "endpointslices", "discovery.k8s.io/v1") + "/none",
-                           yaml("{metadata: {name: none}, addressType: IPv4, endpoints: []}")),
-                 404, "NotFound");
-  EXPECT_EQ(api().remove(hooks + "/cru-2").status, 200);
 }
 
 TEST(Writes, CRU_03_some_kinds_are_created_by_an_update) {
@@ -87,6 +76,9 @@ TEST(Writes, CRU_03_some_kinds_are_created_by_an_update) {
   expect_failure(api().put(in(ns, "configmaps") + "/none", config_map("none")), 404, "NotFound",
                  R"(configmaps "none" not found)");
   expect_failure(api().put(in(ns, "deployments", "apps/v1") + "/none", deployment("none")), 404, "NotFound");
+  expect_failure(api().put(in(ns, "endpointslices", "discovery.k8s.io/v1") + "/none",
+                           yaml("{metadata: {name: none}, addressType: IPv4, endpoints: []}")),
+                 404, "NotFound");
   const std::string rbac = "rbac.authorization.k8s.io/v1";
   const std::vector<std::pair<std::string, std::string>> creatable{
       {in(ns, "leases", "coordination.k8s.io/v1"), "{metadata: {name: new}, spec: {holderIdentity: me}}"},
@@ -323,6 +315,7 @@ TEST(Writes, CRU_10_defaults) {
   EXPECT_EQ(cron["successfulJobsHistoryLimit"].as_int(), 3);
   EXPECT_EQ(cron["failedJobsHistoryLimit"].as_int(), 1);
   EXPECT_TRUE(cron["suspend"].is_bool());
+  EXPECT_FALSE(cron["jobTemplate"]["spec"].contains("backoffLimit")) << "the Job gets it when it is made";
   const Value service = spec_of(in(ns, "services"), "ports: [{port: 80}]");
   EXPECT_EQ(service["type"].str(), "ClusterIP");
   EXPECT_EQ(service["sessionAffinity"].str(), "None");

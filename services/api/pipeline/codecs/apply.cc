@@ -84,14 +84,16 @@ Error strict_decoding_error(const std::vector<std::string>& duplicates) {
 
 }  // namespace
 
+Error field_manager_required() {
+  return invalid({"meta.k8s.io", "PatchOptions", "", ""},
+                 {{"fieldManager", "FieldValueRequired", "Required value: is required for apply patch"}});
+}
+
 /// What the patch names is put onto the current object, as far as no other manager owns it (SSA-1 to SSA-12).
 StageResult<WriteRequest> decode_apply(const Server& server, const RequestContext& context, const std::string& body) {
   WriteRequest write;
   SHIPLOG_TRY(write.parameters, write_parameters(context.request));
-  if (write.parameters.field_manager.empty()) {
-    return invalid({"meta.k8s.io", "PatchOptions", "", ""},
-                   {{"fieldManager", "FieldValueRequired", "Required value: is required for apply patch"}});
-  }
+  if (write.parameters.field_manager.empty()) return field_manager_required();
   std::vector<std::string> duplicates;
   SHIPLOG_TRY(Value patch, read_apply_patch(context, body, duplicates));
   SHIPLOG_TRY(check_declared(context, patch));

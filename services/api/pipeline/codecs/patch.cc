@@ -43,6 +43,13 @@ Result<Value> read_patch(const std::string& type, const std::string& body, std::
 
 }  // namespace
 
+Error unknown_patch_type(const Kind& kind, const std::string& type) {
+  std::string accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+  if (kind.builtin) accepted += ", application/strategic-merge-patch+json";
+  return {ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
+                                                ") - accepted media types include: " + accepted};
+}
+
 StageResult<WriteRequest> decode_patch(const RequestContext& context, const std::string& body) {
   const Kind& kind = *context.kind;
   WriteRequest write;
@@ -54,10 +61,7 @@ StageResult<WriteRequest> decode_patch(const RequestContext& context, const std:
   const std::string type = media_type(context.request.headers.get("Content-Type"));
   const bool strategic = type == "application/strategic-merge-patch+json";
   if (type != "application/json-patch+json" && type != "application/merge-patch+json" && !(strategic && kind.builtin)) {
-    std::string accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-    if (kind.builtin) accepted += ", application/strategic-merge-patch+json";
-    return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
-                                                       ") - accepted media types include: " + accepted};
+    return unknown_patch_type(kind, type);
   }
   std::vector<std::string> complaints;
   SHIPLOG_TRY(Value patch, read_patch(type, body, complaints));

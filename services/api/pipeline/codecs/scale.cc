@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,8 @@
 
 namespace shiplog::api {
 namespace {
+
+constexpr const char* kApplyPatch = "application/apply-patch+yaml";
 
 std::vector<std::string> steps_of(const std::string& json_path) {
   std::vector<std::string> steps;
@@ -53,15 +57,14 @@ std::string selector_text(const Value& selector) {
   return text;
 }
 
-Result<Value> read_scale_patch(const std::string& type, const std::string& body) {
-  SHIPLOG_TRY(auto patch, type == "application/apply-patch+yaml" ? parse_yaml(body) : parse_json(body));
-  if (type == "application/json-patch+json" || type == "application/merge-patch+json" ||
-      type == "application/strategic-merge-patch+json" || type == "application/apply-patch+yaml") {
-    return patch;
+/// Strategic merge patches are those of built-in kinds (CRD-9).
+Result<Value> read_scale_patch(const Kind& kind, const std::string& type, const std::string& body) {
+  if (type == kApplyPatch) return parse_yaml(body);
+  const bool strategic = type == "application/strategic-merge-patch+json" && kind.builtin;
+  if (strategic || type == "application/json-patch+json" || type == "application/merge-patch+json") {
+    return parse_json(body);
   }
-  return Error{ErrorCode::kUnsupportedMediaType, "the body of the request was in an unknown format (" + type +
-                                                     ") - accepted media types include: application/json-patch+json, "
-                                                     "application/merge-patch+json, application/apply-patch+yaml"};
+  return unknown_patch_type(kind, type);
 }
 
 /// The Scale that a patch makes of the current one.
@@ -98,23 +101,72 @@ StageResult<Value> checked(const Server& server, const RequestContext& context, 
   return admitted;
 }
 
+/// Why Go's JSON decoder reads no int32, in its words; nullopt: it reads one.
+std::optional<std::string> unreadable_replicas(const Value& replicas) {
+  const bool fits = replicas.is_int() && replicas.as_int() >= INT32_MIN && replicas.as_int() <= INT32_MAX;
+  if (replicas.is_null() || fits) return std::nullopt;
+  const std::string found = replicas.is_string()   ? "string"
+                            : replicas.is_bool()   ? "bool"
+                            : replicas.is_array()  ? "array"
+                            : replicas.is_object() ? "object"
+                                                   : "number " + to_json(replicas);
+  return "json: cannot unmarshal " + found + " into Go struct field ScaleSpec.spec.replicas of type int32";
+}
+
+Value with_replicas(const Kind& kind, Value object, const Value& replicas) {
+  Value* field = &object;
+  for (const std::string& step : steps_of(kind.scale->spec_replicas)) field = &field->edit(step);
+  *field = replicas;
+  return object;
+}
+
+FieldWriter scale_writer(const Server& server, const RequestContext& context, const WriteParameters& parameters) {
+  return {manager_of(parameters.field_manager, context.request.headers.get("User-Agent")), context.kind->api_version(),
+          "scale", server.options.clock->now()};
+}
+
+/// The object with a Scale applied to it, whose replicas are a field of the object (SSA-8).
+StageResult<Value> applied_scale(const Server& server, const RequestContext& context, const WriteParameters& parameters,
+                                 const Value& object, const Value& scale) {
+  if (scale["apiVersion"].as_string() != "autoscaling/v1" || scale["kind"].as_string() != "Scale") {
+    return Error{ErrorCode::kBadRequest,
+                 "Incorrect version specified in apply patch. Specified patch version: " + scale["apiVersion"].str() +
+                     " " + scale["kind"].str() + ", expected: autoscaling/v1 Scale"};
+  }
+  Value patch = Value::object();
+  if (const Value& replicas = scale["spec"]["replicas"]; !replicas.is_null()) {
+    patch = with_replicas(*context.kind, std::move(patch), replicas);
+  }
+  SHIPLOG_TRY(auto applied,
+              apply_fields(scale_writer(server, context, parameters), *context.kind, object, patch, parameters.force));
+  if (!applied.conflicts.empty()) return conflict_error(applied.conflicts);
+  return std::move(applied.object);
+}
+
 /// The object with the replicas of the Scale.
 StageResult<Value> scaled(const Server& server, const RequestContext& context, const WriteParameters& parameters,
-                          const Value& old, const Value& scale) {
-  const Value& replicas = scale["spec"]["replicas"];
-  if (!replicas.is_null() && (!replicas.is_int() || replicas.as_int() < 0 || replicas.as_int() > INT32_MAX)) {
-    return invalid(context.subject(),
-                   {{"spec.replicas", "FieldValueInvalid",
-                     "Invalid value: " + to_json(replicas) + ": must be greater than or equal to 0"}});
+                          const Proposal& proposal) {
+  const Value& old = proposal.current;
+  const Value& replicas = proposal.object["spec"]["replicas"];
+  if (const auto problem = unreadable_replicas(replicas)) {
+    return Error{ErrorCode::kBadRequest, "Scale in version \"v1\" cannot be handled as a Scale: " + *problem};
   }
-  Value object = old;
-  Value* field = &object;
-  for (const std::string& step : steps_of(context.kind->scale->spec_replicas)) field = &field->edit(step);
-  *field = replicas.as_int();
+  // Of a custom resource the check of the whole object reports it.
+  if (context.kind->builtin && replicas.as_int() < 0) {
+    const StatusDetails subject{"autoscaling", "Scale", "scales", context.path.name};
+    Rejection rejection{
+        invalid(subject, {{"spec.replicas", "FieldValueInvalid",
+                           "Invalid value: " + to_json(replicas) + ": must be greater than or equal to 0"}})};
+    rejection.subject = subject;
+    return rejection;
+  }
+  Value object = with_replicas(*context.kind, old, replicas.as_int());
   SHIPLOG_TRY(object, checked(server, context, parameters, old, std::move(object)));
-  const FieldWriter writer{manager_of(parameters.field_manager, context.request.headers.get("User-Agent")),
-                           context.kind->api_version(), "scale", server.options.clock->now()};
-  return track_update(writer, *context.kind, old, std::move(object));
+  if (!proposal.applied) {
+    return track_update(scale_writer(server, context, parameters), *context.kind, old, std::move(object));
+  }
+  object.edit("metadata").set("managedFields", proposal.managed);
+  return object;
 }
 
 }  // namespace
@@ -151,19 +203,30 @@ StageResult<WriteRequest> decode_scale(const Server& server, const RequestContex
   const std::string_view header = context.request.headers.get("Content-Type");
   const std::string type = media_type(header);
   Value given;
+  const bool applies = !put && type == kApplyPatch;
+  if (applies && write.parameters.field_manager.empty()) return field_manager_required();
   if (put) {
     SHIPLOG_TRY(given, read_body(header, body, *context.kinds, *context.kind, nullptr));
   } else {
-    SHIPLOG_TRY(given, read_scale_patch(type, body));
+    SHIPLOG_TRY(given, read_scale_patch(*context.kind, type, body));
   }
   write.retries_conflicts = !put || given["metadata"]["resourceVersion"].is_empty();
-  write.propose = [&context, put, type, given = std::move(given)](Result<Value> current) -> StageResult<Proposal> {
+  write.propose = [&server, &context, put, type, applies, parameters = write.parameters,
+                   given = std::move(given)](Result<Value> current) -> StageResult<Proposal> {
     if (!current) return current.error();
     Proposal proposal{.operation = "UPDATE", .verb = put ? "update" : "patch"};
     proposal.name = context.path.name;
     proposal.old = scale_of(*context.kind, current.value());
     proposal.object = given;
-    if (!put) {
+    if (applies) {
+      SHIPLOG_TRY(const Value object, applied_scale(server, context, parameters, current.value(), given));
+      proposal.object = scale_of(*context.kind, object);
+      if (const Value* stated = given["metadata"].find("resourceVersion")) {
+        proposal.object.edit("metadata").set("resourceVersion", *stated);
+      }
+      proposal.applied = true;
+      proposal.managed = object["metadata"]["managedFields"];
+    } else if (!put) {
       SHIPLOG_TRY(proposal.object, patched_scale(type, proposal.old, given));
     }
     SHIPLOG_TRY(proposal.object, as_scale(std::move(proposal.object)));
@@ -178,7 +241,11 @@ StageResult<WriteRequest> decode_scale(const Server& server, const RequestContex
     WriteChanges changes;
     changes.put = WriteChanges::Put::kReplace;
     changes.expected = revision_of(proposal.current);
-    SHIPLOG_TRY(changes.object, scaled(server, context, parameters, proposal.current, proposal.object));
+    SHIPLOG_TRY(changes.object, scaled(server, context, parameters, proposal));
+    if (same_but_for_times(proposal.current, changes.object)) {  // META-3, SSA-10
+      changes.put = WriteChanges::Put::kNothing;
+      changes.object = proposal.current;
+    }
     return changes;
   };
   write.answer = [&context](const Proposal&, const Committed& committed) -> Result<WriteAnswer> {
