@@ -2,6 +2,7 @@
 // CRD-14).
 #include <algorithm>
 
+#include "events/base/json.h"
 #include "tests/contract/contract.h"
 
 namespace shiplog::e2e {
@@ -227,6 +228,53 @@ TEST(Definitions, EachVersionShowsTheSameObjects) {  // CRD-10, CRD-11
   EXPECT_EQ(api().get(twos).status, 404);
   EXPECT_TRUE(eventually([&] { return watch->ended(); }));
   EXPECT_EQ(api().get(ones + "/t").status, 200);
+}
+
+TEST(Definitions, ADefinitionThatServesNoVersionKeepsItsObjects) {  // CRD-11
+  ASSERT_EQ(api().post(kDefinitions, plain_definition("looms", "Loom")).status, 201);
+  const std::string looms = "/apis/shop.example/v1/looms";
+  ASSERT_EQ(api().post(looms, json(R"({"metadata":{"name":"old"},"threads":7})")).status, 201);
+  const auto serve = [](bool served) {
+    Value definition = api().get(kDefinitions + "/looms.shop.example").json;
+    definition.edit("spec").edit("versions").edit_items()[0].set("served", served);
+    return api().put(kDefinitions + "/looms.shop.example", definition).status;
+  };
+  ASSERT_EQ(serve(false), 200);
+  EXPECT_EQ(api().get(looms).status, 404);
+  EXPECT_EQ(api().post(looms, json(R"({"metadata":{"name":"new"}})")).status, 404);
+  EXPECT_EQ(find_named(api().get("/apis/shop.example/v1").json["resources"], "looms"), Value{});
+  ASSERT_EQ(serve(true), 200);
+  EXPECT_EQ(api().get(looms + "/old").json["threads"].as_int(), 7);
+  ASSERT_EQ(serve(false), 200);
+  EXPECT_EQ(api().remove(kDefinitions + "/looms.shop.example").status, 200);
+  EXPECT_TRUE(eventually([] { return api().get(kDefinitions + "/looms.shop.example").status == 404; }))
+      << "its objects are deleted all the same";
+}
+
+TEST(Definitions, UnknownMetadataOfEmbeddedResourcesIsReported) {  // CRD-7, CRU-6
+  Value definition = plain_definition("crates", "Crate");
+  definition.edit("spec")
+      .edit("versions")
+      .edit_items()[0]
+      .edit("schema")
+      .set("openAPIV3Schema", json(R"({"type":"object","properties":{"spec":{"type":"object","properties":{"t":{
+          "type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}})"));
+  ASSERT_EQ(api().post(kDefinitions, definition).status, 201);
+  const std::string crates = "/apis/shop.example/v1/crates";
+  const Value crate = json(R"({"apiVersion":"shop.example/v1","kind":"Crate","metadata":{"name":"c"},"spec":{"t":{
+      "apiVersion":"v1","kind":"Pod","metadata":{"name":"p","unk":1},"any":2}}})");
+  expect_failure(api().post(crates + "?fieldValidation=Strict", crate), 400, "BadRequest",
+                 R"(unknown field "spec.t.metadata.unk")");
+  const Answer applied = api().call("PATCH", crates + "/c?fieldManager=m", to_json(crate),
+                                    {{"Content-Type", "application/apply-patch+yaml"}});
+  expect_failure(applied, 400, "BadRequest", ".spec.t.metadata.unk: field not declared in schema");
+  const Answer made = api().post(crates, crate);
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["spec"]["t"], json(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"any":2})"));
+  Value wrong = crate;
+  wrong.edit("metadata").set("name", "wrong");
+  wrong.edit("spec").edit("t").set("kind", "%");
+  expect_failure(api().post(crates, wrong), 422, "Invalid", "spec.t.kind");
 }
 
 TEST(Definitions, ADeletedDefinitionWaitsForObjectsWithFinalizers) {  // CRD-13

@@ -79,6 +79,26 @@ TEST(Table, ColumnsAreUpstreams) {  // TBL-6
   EXPECT_EQ(columns("overridepolicies.policy.karmada.io"), "Name,Age");
 }
 
+TEST(Table, ColumnsOfCustomResourcesAreDescribedByTheirPath) {  // TBL-3, TBL-9
+  Kind custom;
+  custom.group = "example.com";
+  custom.plural = "things";
+  for (const char* path : {".size", ".ratio", ".far"}) {
+    PrintColumn column;
+    column.name = path + 1;
+    column.type = "integer";
+    column.json_path = path;
+    custom.columns.push_back(std::move(column));
+  }
+  custom.columns[0].description = "how large";
+  const Value one = object(R"("size":3,"ratio":2.7,"far":1e300)");
+  const Value whole = table_of(custom, std::span{&one, 1}, IncludeObject::kNone, kNow, "meta.k8s.io/v1");
+  EXPECT_EQ(whole["columnDefinitions"][1]["description"].as_string(), "how large");
+  EXPECT_EQ(whole["columnDefinitions"][2]["description"].as_string(),
+            "Custom resource definition column (in JSONPath format): .ratio");
+  EXPECT_EQ(to_json(whole["rows"][0]["cells"]), R"(["x",3,2,null])");
+}
+
 TEST(Table, EveryRowHasACellForEachColumn) {  // TBL-3
   for (const auto& each : Kinds::compiled().all()) {
     const Value one = object("");
