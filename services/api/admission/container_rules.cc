@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <set>
 #include <string_view>
 
+#include "events/base/quantity.h"
 #include "services/api/admission/field_checks.h"
+#include "services/api/admission/pod_volume_rules.h"
+#include "services/api/admission/resource_names.h"
+#include "services/api/admission/security_rules.h"
 
 // Source: ValidatePodSpec and what it calls in pkg/apis/core/validation of Kubernetes 1.37. What only some of its
 // versions refuse is accepted: members may have others.
@@ -39,15 +42,68 @@ void check_port_names(const Value& ports, const std::string& field, Causes& caus
   }
 }
 
-void check_resource_names(const Value& amounts, const std::string& field, Causes& causes) {
+constexpr std::string_view kHugePages = "hugepages-";
+
+/// Huge pages are counted: an amount is that of some of them.
+void check_pages(std::string_view name, const Value& amount, const std::string& field, Causes& causes) {
+  if (!name.starts_with(kHugePages)) return;
+  const auto quantity = parse_quantity(amount.as_string());
+  const auto page = parse_quantity(name.substr(kHugePages.size()));
+  if (!quantity || !page || page.value().whole_milli() <= 0) return;
+  if (quantity.value().whole_milli() % page.value().whole_milli() == 0) return;
+  causes.invalid(field, amount, amount.str() + " is not positive integer multiple of " + std::string{name});
+}
+
+void check_resource_list(const Value& amounts, const std::string& field, Causes& causes) {
   for (const auto& amount : amounts.members()) {
-    const std::string_view name = amount.key();
-    if (among(name, {"cpu", "memory", "ephemeral-storage"})) continue;
-    const Value shown{name};
-    if (const auto problem = qualified_name_problem(name)) {
-      causes.invalid(field + "[" + std::string{name} + "]", shown, *problem);
-    } else if (name.find('/') == std::string_view::npos && !name.starts_with("hugepages-")) {
-      causes.invalid(field + "[" + std::string{name} + "]", shown, "must be a standard resource for containers");
+    const std::string here = field + "[" + std::string{amount.key()} + "]";
+    check_container_resource_name(amount.key(), here, causes);
+    check_resource_amount(amount.key(), amount.value, here, causes);
+    check_pages(amount.key(), amount.value, here, causes);
+  }
+}
+
+void check_resource_values(const Value& resources, const std::string& field, Causes& causes) {
+  if (resources.size() == 0) return;
+  const Value& limits = resources["limits"];
+  const Value& requests = resources["requests"];
+  check_resource_list(limits, field + ".limits", causes);
+  check_resource_list(requests, field + ".requests", causes);
+  for (const auto& request : requests.members()) {
+    if (is_overcommitted(request.key())) continue;
+    const Value& limit = limits[request.key()];
+    if (limit.is_null()) {
+      causes.required(field + ".limits", "Limit must be set for non overcommitable resources");
+      continue;
+    }
+    const auto wanted = parse_quantity(request.value.as_string());
+    const auto most = parse_quantity(limit.as_string());
+    if (!wanted || !most || wanted.value() == most.value()) continue;
+    causes.invalid(field + ".requests", request.value,
+                   "must be equal to " + std::string{request.key()} + " limit of " + limit.str());
+  }
+  bool pages = false;
+  bool others = false;
+  for (const Value* list : {&limits, &requests}) {
+    for (const auto& amount : list->members()) {
+      pages = pages || amount.key().starts_with(kHugePages);
+      others = others || among(amount.key(), {"cpu", "memory"});
+    }
+  }
+  if (pages && !others) causes.forbidden(field, "HugePages require cpu or memory");
+}
+
+void check_resize_policies(const Value& container, const Value& spec, const std::string& field, Causes& causes) {
+  const Value& policies = container["resizePolicy"];
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < policies.size(); ++i) {
+    const Value& name = policies[i]["resourceName"];
+    const Value& restart = policies[i]["restartPolicy"];
+    if (!names.insert(name.as_string()).second) causes.duplicate(at(field, i), name);
+    check_one_of(name, field, {"cpu", "memory"}, causes);
+    check_one_of(restart, field, {"NotRequired", "RestartContainer"}, causes);
+    if (spec["restartPolicy"].as_string() == "Never" && restart.as_string() != "NotRequired") {
+      causes.invalid(field, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'");
     }
   }
 }
@@ -97,9 +153,15 @@ void check_variable_source(const Value& source, const std::string& field, Causes
     causes.invalid(field, Value{""}, "may not have more than one field specified at a time");
   }
   check_field_reference(source["fieldRef"], kEnvironmentFields, field + ".fieldRef", causes);
+  if (!source["resourceFieldRef"].is_null()) {
+    check_resource_field(source["resourceFieldRef"], field + ".resourceFieldRef", causes);
+  }
   for (const char* name : {"configMapKeyRef", "secretKeyRef"}) {
     const Value& reference = source[name];
     if (reference.is_null()) continue;
+    if (const auto problem = subdomain_problem(reference["name"].as_string())) {
+      causes.invalid(field + "." + name + ".name", Value{reference["name"].as_string()}, *problem);
+    }
     const Value& key = reference["key"];
     if (key.is_empty()) {
       causes.required(field + "." + name + ".key");
@@ -109,31 +171,65 @@ void check_variable_source(const Value& source, const std::string& field, Causes
   }
 }
 
+void check_variable_name(const Value& name, const std::string& field, Causes& causes) {
+  if (is_variable_name(name.as_string())) return;
+  causes.invalid(field, name,
+                 "a valid environment variable name must consist only of printable ASCII characters other than '='");
+}
+
 void check_variables(const Value& variables, const std::string& field, Causes& causes) {
   for (size_t i = 0; i < variables.size(); ++i) {
     const Value& variable = variables[i];
-    if (!is_variable_name(variable["name"].as_string())) {
-      causes.invalid(at(field, i) + ".name", variable["name"],
-                     "a valid environment variable name must consist only of printable ASCII characters other than "
-                     "'='");
-    }
+    check_variable_name(variable["name"], at(field, i) + ".name", causes);
     if (!variable["valueFrom"].is_null()) {
       check_variable_source(variable["valueFrom"], at(field, i) + ".valueFrom", causes);
     }
   }
 }
 
-/// A path below the root of a volume.
-void check_sub_path(const Value& path, const std::string& field, Causes& causes) {
-  if (path.is_empty()) return;
-  const std::string_view text = path.as_string();
-  if (text.starts_with('/')) causes.invalid(field, path, "must be a relative path");
-  if (("/" + std::string{text} + "/").find("/../") != std::string::npos) {
-    causes.invalid(field, path, "must not contain '..'");
+/// envFrom: all keys of a ConfigMap or a Secret. Kubernetes names no item when their number is wrong.
+void check_variable_sets(const Value& sets, const std::string& field, Causes& causes) {
+  for (size_t i = 0; i < sets.size(); ++i) {
+    check_variable_name(sets[i]["prefix"], at(field, i) + ".prefix", causes);
+    size_t sources = 0;
+    for (const char* type : {"configMapRef", "secretRef"}) {
+      const Value& reference = sets[i][type];
+      if (reference.is_null()) continue;
+      ++sources;
+      const Value& name = reference["name"];
+      const std::string here = at(field, i) + "." + type + ".name";
+      if (name.is_empty()) {
+        causes.required(here);
+      } else if (const auto problem = subdomain_problem(name.as_string())) {
+        causes.invalid(here, name, *problem);
+      }
+    }
+    if (sources == 0) causes.invalid(field, Value{""}, "must specify one of: `configMapRef` or `secretRef`");
+    if (sources > 1) causes.invalid(field, Value{""}, "may not have more than one field specified at a time");
   }
 }
 
-void check_mounts(const Value& mounts, const std::string& field, Causes& causes) {
+void check_propagation(const Value& mount, bool privileged, const std::string& field, Causes& causes) {
+  const Value& propagation = mount["mountPropagation"];
+  if (!propagation.is_empty()) {
+    check_one_of(propagation, field + ".mountPropagation", {"Bidirectional", "HostToContainer", "None"}, causes);
+    if (propagation.as_string() == "Bidirectional" && !privileged) {
+      causes.forbidden(field + ".mountPropagation",
+                       "Bidirectional mount propagation is available only to privileged containers");
+    }
+  }
+  const Value& recursive = mount["recursiveReadOnly"];
+  const std::string here = field + ".recursiveReadOnly";
+  if (recursive.is_empty() || recursive.as_string() == "Disabled") return;
+  check_one_of(recursive, here, {"Disabled", "Enabled", "IfPossible"}, causes);
+  if (!mount["readOnly"].as_bool()) causes.forbidden(here, "may only be specified when readOnly is true");
+  if (!propagation.is_empty() && propagation.as_string() != "None") {
+    causes.forbidden(here, "may only be specified when mountPropagation is None or not specified");
+  }
+}
+
+void check_mounts(const Value& container, const std::string& field, Causes& causes) {
+  const Value& mounts = container["volumeMounts"];
   for (size_t i = 0; i < mounts.size(); ++i) {
     const Value& mount = mounts[i];
     if (!mount["subPath"].is_empty() && !mount["subPathExpr"].is_empty()) {
@@ -141,13 +237,52 @@ void check_mounts(const Value& mounts, const std::string& field, Causes& causes)
                      "subPathExpr and subPath are mutually exclusive");
     }
     // Kubernetes names these two without the mount's index.
-    check_sub_path(mount["subPath"], field + ".subPath", causes);
-    check_sub_path(mount["subPathExpr"], field + ".subPathExpr", causes);
-    const Value& propagation = mount["mountPropagation"];
-    if (!propagation.is_empty() && !among(propagation.as_string(), {"Bidirectional", "HostToContainer", "None"})) {
-      causes.not_supported(field + ".mountPropagation", propagation, {"Bidirectional", "HostToContainer", "None"});
+    check_descending_path(mount["subPath"], field + ".subPath", causes);
+    check_descending_path(mount["subPathExpr"], field + ".subPathExpr", causes);
+    // As are these two.
+    check_propagation(mount, container["securityContext"]["privileged"].as_bool(), field, causes);
+  }
+}
+
+/// Block devices: volumes whose content has no file system.
+void check_devices(const Value& container, const PodOfContainer& pod, const std::string& field, Causes& causes) {
+  const Value& devices = container["volumeDevices"];
+  const auto mounted = [&](const char* name, const Value& value) {
+    const auto same = [&](const Value& mount) { return mount[name] == value; };
+    return std::ranges::any_of(container["volumeMounts"].items(), same);
+  };
+  std::set<std::string_view> names;
+  std::set<std::string_view> paths;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const Value& name = devices[i]["name"];
+    const Value& path = devices[i]["devicePath"];
+    const std::string here = at(field, i);
+    const auto volumes = pod.spec["volumes"].items();
+    const auto volume = std::ranges::find_if(volumes, [&](const Value& each) { return each["name"] == name; });
+    if (volume == volumes.end()) {
+      if (!pod.claims.contains(name.str())) {
+        causes.add({here + ".name", "FieldValueNotFound", "Not found: \"" + name.str() + "\""});
+      }
+    } else if ((*volume)["persistentVolumeClaim"].is_null() && (*volume)["ephemeral"].is_null()) {
+      causes.invalid(here + ".name", name,
+                     "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
+    }
+    if (!names.insert(name.as_string()).second) causes.invalid(here + ".name", name, "must be unique");
+    if (!paths.insert(path.as_string()).second) causes.invalid(here + ".devicePath", path, "must be unique");
+    Causes steps;
+    check_no_backsteps(path, here, steps);
+    if (!steps.empty()) causes.invalid(here + ".devicePath", path, "can not contain backsteps ('..')");
+    if (mounted("name", name)) causes.invalid(here + ".name", name, "must not already exist in volumeMounts");
+    if (mounted("mountPath", path)) {
+      causes.invalid(here + ".devicePath", path, "must not already exist as a path in volumeMounts");
     }
   }
+}
+
+bool is_header_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  });
 }
 
 void check_port_or_name(const Value& port, const std::string& field, Causes& causes) {
@@ -160,6 +295,12 @@ void check_http(const Value& action, const std::string& field, Causes& causes) {
   const Value& scheme = action["scheme"];
   if (!scheme.is_empty() && !among(scheme.as_string(), {"HTTP", "HTTPS"})) {
     causes.not_supported(field + ".scheme", scheme, {"HTTP", "HTTPS"});
+  }
+  for (const Value& header : action["httpHeaders"].items()) {
+    if (is_header_name(header["name"].as_string())) continue;
+    causes.invalid(field + ".httpHeaders", header["name"],
+                   "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex "
+                   "used for validation is '[-A-Za-z0-9]+')");
   }
 }
 
@@ -230,14 +371,38 @@ void check_life(const Value& container, const Value& spec, bool init, const std:
   }
 }
 
-void check_security(const Value& security, const std::string& field, Causes& causes) {
-  if (security.is_null()) return;
-  check_user_number(security["runAsUser"], field + ".runAsUser", causes);
-  check_user_number(security["runAsGroup"], field + ".runAsGroup", causes);
-  const Value& escalation = security["allowPrivilegeEscalation"];
-  if (!escalation.is_null() && !escalation.as_bool() && security["privileged"].as_bool()) {
-    causes.invalid(field, security, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
+/// Newer versions have more policies, and let other containers have one; none has other words.
+void check_container_restart(const Value& container, bool init, const std::string& field, Causes& causes) {
+  const Value& policy = container["restartPolicy"];
+  if (policy.is_null() || among(policy.as_string(), {"Always", "Never", "OnFailure"})) return;
+  if (init) {
+    causes.not_supported(field, policy, {"Always"});
+  } else {
+    causes.forbidden(field, "may not be set for non-init containers");
   }
+}
+
+const WordList kResourceFields = {"limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
+                                  "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
+
+/// What the amount of a resource is divided by.
+void check_divisor(const Value& resource, const Value& divisor, const std::string& field, Causes& causes) {
+  const std::string_view name = resource.as_string();
+  const auto quantity = parse_quantity(divisor.as_string());
+  if (!quantity || quantity.value().is_zero()) return;
+  const std::string text = to_string(quantity.value(), quantity_format(divisor.as_string()));
+  if (name == "limits.cpu" || name == "requests.cpu") {
+    if (text == "1m" || text == "1") return;
+    return causes.invalid(field, resource, "only divisor's values 1m and 1 are supported with the cpu resource");
+  }
+  if (among(text, {"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"})) return;
+  const char* what = name.ends_with("memory")              ? "memory"
+                     : name.ends_with("ephemeral-storage") ? "local ephemeral storage"
+                                                           : "hugepages";
+  causes.invalid(
+      field, resource,
+      "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the " +
+          std::string{what} + " resource");
 }
 
 }  // namespace
@@ -246,22 +411,43 @@ void check_volume_field(const Value& reference, const std::string& field, Causes
   check_field_reference(reference, kVolumeFields, field, causes);
 }
 
-void check_user_number(const Value& number, const std::string& field, Causes& causes) {
-  check_range(number, field, 0, std::numeric_limits<int32_t>::max(), "must be between 0 and 2147483647, inclusive",
-              causes);
+void check_resource_field(const Value& reference, const std::string& field, Causes& causes) {
+  const Value& resource = reference["resource"];
+  const std::string_view name = resource.as_string();
+  const bool pages = name.starts_with("limits.hugepages-") || name.starts_with("requests.hugepages-");
+  if (name.empty()) return causes.required(field + ".resource");
+  if (!pages && !among(name, kResourceFields)) {
+    return causes.not_supported(field + ".resource", resource, kResourceFields);
+  }
+  check_divisor(resource, reference["divisor"], field + ".divisor", causes);
 }
 
-void check_container_values(const Value& container, const Value& spec, bool init, const std::string& field,
+void check_host_ports(const Value& containers, const std::string& field, Causes& causes) {
+  std::set<std::string> used;
+  for (size_t i = 0; i < containers.size(); ++i) {
+    const Value& ports = containers[i]["ports"];
+    for (size_t j = 0; j < ports.size(); ++j) {
+      const int64_t port = ports[j]["hostPort"].as_int();
+      if (port == 0) continue;
+      const std::string text = ports[j]["protocol"].str() + "/" + ports[j]["hostIP"].str() + "/" + std::to_string(port);
+      if (used.insert(text).second) continue;
+      causes.duplicate(at(at(field, i) + ".ports", j) + ".hostPort", Value{text});
+    }
+  }
+}
+
+void check_container_values(const Value& container, const PodOfContainer& pod, bool init, const std::string& field,
                             Causes& causes) {
   if (container["ports"].size() > 0) check_port_names(container["ports"], field + ".ports", causes);
-  for (const char* list : {"limits", "requests"}) {
-    if (container["resources"][list].size() == 0) continue;
-    check_resource_names(container["resources"][list], field + ".resources." + list, causes);
-  }
-  if (container["env"].size() > 0) check_variables(container["env"], field + ".env", causes);
-  if (container["volumeMounts"].size() > 0) check_mounts(container["volumeMounts"], field + ".volumeMounts", causes);
-  check_life(container, spec, init, field, causes);
-  check_security(container["securityContext"], field + ".securityContext", causes);
+  check_resource_values(container["resources"], field + ".resources", causes);
+  check_resize_policies(container, pod.spec, field + ".resizePolicy", causes);
+  check_variables(container["env"], field + ".env", causes);
+  check_variable_sets(container["envFrom"], field + ".envFrom", causes);
+  check_mounts(container, field + ".volumeMounts", causes);
+  check_devices(container, pod, field + ".volumeDevices", causes);
+  check_container_restart(container, init, field + ".restartPolicy", causes);
+  check_life(container, pod.spec, init, field, causes);
+  check_container_security(container["securityContext"], field + ".securityContext", causes);
 }
 
 }  // namespace shiplog::api

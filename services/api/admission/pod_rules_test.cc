@@ -93,7 +93,39 @@ TEST(PodAdmission, WhatNoSchedulerCanReadIsRefused) {  // CRU-9
           {R"({"securityContext":{"supplementalGroups":[1,-1]}})", "spec.securityContext.supplementalGroups[1]",
            "must be between 0 and 2147483647, inclusive"},
           {R"({"volumes":[{"name":"v","downwardAPI":{"items":[{"path":"a","fieldRef":{"fieldPath":"status.podIP"}}]}}]})",
-           "spec.volumes[0].downwardAPI.items[0].fieldRef.fieldPath", R"(Unsupported value: "status.podIP")"},
+           "spec.volumes[0].downwardAPI.fieldRef.fieldPath", R"(Unsupported value: "status.podIP")"},
+          {R"({"initContainers":[{"name":"i","image":"i:1","restartPolicy":"Foo"}]})",
+           "spec.initContainers[0].restartPolicy", R"(Unsupported value: "Foo": supported values: "Always")"},
+          {R"({"securityContext":{"seccompProfile":{"type":"Localhost"}}})",
+           "spec.securityContext.seccompProfile.localhostProfile",
+           "Required value: must be set when seccomp type is Localhost"},
+          {R"({"securityContext":{"appArmorProfile":{"type":"Localhost","localhostProfile":" a"}}})",
+           "spec.securityContext.appArmorProfile.localhostProfile", "must not be padded with whitespace"},
+          {R"({"securityContext":{"fsGroupChangePolicy":"Foo"}})", "spec.securityContext.fsGroupChangePolicy",
+           R"(Unsupported value: "Foo": supported values: "Always", "OnRootMismatch")"},
+          {R"({"securityContext":{"sysctls":[{"name":"A","value":"1"}]}})", "spec.securityContext.sysctls[0].name",
+           "must have at most 253 characters and match regex"},
+          {R"({"securityContext":{"sysctls":[{"name":"a.b","value":"1"},{"name":"a.b","value":"2"}]}})",
+           "spec.securityContext.sysctls[1].name", R"(Duplicate value: "a.b")"},
+          {R"({"hostPID":true,"shareProcessNamespace":true})", "spec.securityContext.shareProcessNamespace",
+           "ShareProcessNamespace and HostPID cannot both be enabled"},
+          {R"({"preemptionPolicy":"Foo"})", "spec.preemptionPolicy",
+           R"(Unsupported value: "Foo": supported values: "PreemptLowerPriority", "Never")"},
+          {R"({"readinessGates":[{"conditionType":"a b"}]})", "spec.readinessGates[0].conditionType",
+           R"(Invalid value: "a b": name part must)"},
+          {R"({"schedulingGates":[{"name":"a b"}]})", "spec.schedulingGates[0]",
+           R"(Invalid value: "a b": name part must)"},
+          {R"({"schedulingGates":[{"name":"a"}],"nodeName":"n"})", "spec.nodeName",
+           "Forbidden: cannot be set until all schedulingGates have been cleared"},
+          {R"({"hostAliases":[{"ip":"1.2.3"}]})", "spec.hostAliases[0].ip",
+           R"(Invalid value: "1.2.3": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff))"},
+          {R"({"dnsConfig":{"nameservers":["a"]}})", "spec.dnsConfig.nameservers[0]", "must be a valid IP address"},
+          {R"({"dnsConfig":{"searches":["a b"]}})", "spec.dnsConfig.searches[0]", R"(Invalid value: "a b")"},
+          {R"({"os":{"name":"plan9"}})", "spec.os",
+           R"(Unsupported value: "plan9": supported values: "linux", "windows")"},
+          {R"({"os":{"name":"windows"},"hostPID":true})", "spec.hostPID", "Forbidden: cannot be set for a windows pod"},
+          {R"({"activeDeadlineSeconds":3000000000})", "spec.activeDeadlineSeconds",
+           "must be between 1 and 2147483647, inclusive"},
           {R"({"initContainers":[{"name":"i","image":"i:1","livenessProbe":{"tcpSocket":{"port":1}}}]})",
            "spec.initContainers[0].livenessProbe",
            "Forbidden: may not be set for init containers without restartPolicy=Always"},
@@ -153,8 +185,58 @@ TEST(PodAdmission, WhatNoNodeCanRunIsRefused) {  // CRU-9
            {R"({"ports":[{"name":"a","containerPort":1},{"name":"a","containerPort":2}]})", "ports[1].name",
             R"(Duplicate value: "a")"},
            {R"({"ports":[{"name":"A_b","containerPort":1}]})", "ports[0].name", R"(Invalid value: "A_b")"},
-           {R"({"resources":{"requests":{"foo":"1"}}})", "resources.requests[foo]",
+           {R"({"resources":{"requests":{"foo":"1"}}})",
+            "resources.requests[foo],spec.containers[0].resources.requests[foo]",
             R"(Invalid value: "foo": must be a standard resource for containers)"},
+           {R"({"resources":{"limits":{"a.io/gpu":"500m"}}})",
+            "resources.limits[a.io/gpu],spec.containers[0].resources.requests[a.io/gpu]",
+            R"(Invalid value: "500m": must be an integer)"},
+           {R"({"resources":{"limits":{"a.io/gpu":"2"},"requests":{"a.io/gpu":"1"}}})", "resources.requests",
+            R"(Invalid value: "1": must be equal to a.io/gpu limit of 2)"},
+           {R"({"resources":{"requests":{"a.io/gpu":"1"}}})", "resources.limits",
+            "Required value: Limit must be set for non overcommitable resources"},
+           {R"({"resources":{"limits":{"hugepages-2Mi":"4Mi"}}})", "resources",
+            "Forbidden: HugePages require cpu or memory"},
+           {R"({"resources":{"limits":{"cpu":"1","hugepages-2Mi":"3Mi"}}})",
+            "resources.limits[hugepages-2Mi],spec.containers[0].resources.requests[hugepages-2Mi]",
+            "3Mi is not positive integer multiple of hugepages-2Mi"},
+           {R"({"resizePolicy":[{"resourceName":"gpu","restartPolicy":"NotRequired"}]})", "resizePolicy",
+            R"(Unsupported value: "gpu": supported values: "cpu", "memory")"},
+           {R"({"resizePolicy":[{"resourceName":"cpu","restartPolicy":"NotRequired"},{"resourceName":"cpu",
+               "restartPolicy":"NotRequired"}]})",
+            "resizePolicy[1]", R"(Duplicate value: "cpu")"},
+           {R"({"envFrom":[{}]})", "envFrom",
+            R"(Invalid value: "": must specify one of: `configMapRef` or `secretRef`)"},
+           {R"({"envFrom":[{"secretRef":{"name":"A_"}}]})", "envFrom[0].secretRef.name", R"(Invalid value: "A_")"},
+           {R"({"envFrom":[{"prefix":"a=","secretRef":{"name":"a"}}]})", "envFrom[0].prefix", R"(Invalid value: "a=")"},
+           {R"({"env":[{"name":"a","valueFrom":{"resourceFieldRef":{"resource":"foo"}}}]})",
+            "env[0].valueFrom.resourceFieldRef.resource",
+            R"(Unsupported value: "foo": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory")"},
+           {R"({"env":[{"name":"a","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu","divisor":"1k"}}}]})",
+            "env[0].valueFrom.resourceFieldRef.divisor",
+            R"(Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource)"},
+           {R"({"env":[{"name":"a","valueFrom":{"configMapKeyRef":{"name":"A_","key":"k"}}}]})",
+            "env[0].valueFrom.configMapKeyRef.name", R"(Invalid value: "A_")"},
+           {R"({"volumeMounts":[{"name":"v","mountPath":"/a","mountPropagation":"Bidirectional"}]})",
+            "volumeMounts.mountPropagation",
+            "Forbidden: Bidirectional mount propagation is available only to privileged containers"},
+           {R"({"volumeMounts":[{"name":"v","mountPath":"/a","recursiveReadOnly":"Enabled"}]})",
+            "volumeMounts.recursiveReadOnly", "Forbidden: may only be specified when readOnly is true"},
+           {R"({"volumeDevices":[{"name":"x","devicePath":"/d"}]})", "volumeDevices[0].name", R"(Not found: "x")"},
+           {R"({"volumeDevices":[{"name":"v","devicePath":"/d"}]})", "volumeDevices[0].name",
+            "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"},
+           {R"({"ports":[{"containerPort":1,"hostPort":5},{"containerPort":2,"hostPort":5}]})", "ports[1].hostPort",
+            R"(Duplicate value: "TCP//5")"},
+           {R"({"restartPolicy":"Foo"})", "restartPolicy", "Forbidden: may not be set for non-init containers"},
+           {R"({"livenessProbe":{"httpGet":{"port":1,"httpHeaders":[{"name":"a b","value":"c"}]}}})",
+            "livenessProbe.httpGet.httpHeaders", "a valid HTTP header must consist of alphanumeric characters"},
+           {R"({"image":" i"})", "image", R"(Invalid value: " i": must not have leading or trailing whitespace)"},
+           {R"({"securityContext":{"procMount":"Foo"}})", "securityContext.procMount",
+            R"(Unsupported value: "Foo": supported values: "Default", "Unmasked")"},
+           {R"({"securityContext":{"seccompProfile":{"type":"Foo"}}})", "securityContext.seccompProfile.type",
+            R"(Unsupported value: "Foo": supported values: "Localhost", "RuntimeDefault", "Unconfined")"},
+           {R"({"securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"add":["CAP_SYS_ADMIN"]}}})",
+            "securityContext", "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"},
            {R"({"securityContext":{"runAsUser":-1}})", "securityContext.runAsUser",
             "Invalid value: -1: must be between 0 and 2147483647, inclusive"},
            {R"({"securityContext":{"privileged":true,"allowPrivilegeEscalation":false}})", "securityContext",
@@ -164,6 +246,69 @@ TEST(PodAdmission, WhatNoNodeCanRunIsRefused) {  // CRU-9
     EXPECT_EQ(fields_of(refused), std::string{"spec.containers[0]."} + each.field) << each.part;
     EXPECT_NE(message_of(refused).find(each.message), std::string::npos) << message_of(refused);
   }
+}
+
+TEST(PodAdmission, VolumesThatNoNodeCanMountAreRefused) {  // CRU-9
+  for (const RefusedSpec& each : std::vector<RefusedSpec>{
+           {R"("hostPath":{"path":"/a/../b"})", "hostPath.path", R"(Invalid value: "/a/../b": must not contain '..')"},
+           {R"("hostPath":{"path":"/a","type":"Foo"})", "hostPath.type",
+            R"(Unsupported value: "Foo": supported values: "", "BlockDevice", "CharDevice", "Directory")"},
+           {R"("emptyDir":{"sizeLimit":"-1"})", "emptyDir.sizeLimit",
+            "Forbidden: SizeLimit field must be a valid resource quantity"},
+           {R"("secret":{})", "secret.secretName", "Required value"},
+           {R"("configMap":{"items":[{"key":"k","path":"p"}]})", "configMap.name", "Required value"},
+           {R"("configMap":{"name":"m","defaultMode":1000})", "configMap.defaultMode",
+            "Invalid value: 1000: must be a number between 0 and 0777 (octal), both inclusive"},
+           {R"("configMap":{"name":"m","items":[{"key":"k","path":"/p"}]})", "configMap.items[0].path",
+            R"(Invalid value: "/p": must be a relative path)"},
+           {R"("secret":{"secretName":"m","items":[{"key":"k","path":"../p","mode":512}]})",
+            "secret.items[0].path,spec.volumes[0].secret.items[0].mode", "must not contain '..'"},
+           {R"("secret":{"secretName":"m","items":[{"key":"k","path":"..p"}]})", "secret.items[0].path",
+            "must not start with '..'"},
+           {R"("nfs":{"path":"/a"})", "nfs.server", "Required value"},
+           {R"("nfs":{"server":"a","path":"b"})", "nfs.path", "must be an absolute path"},
+           {R"("persistentVolumeClaim":{"claimName":""})", "persistentVolumeClaim.claimName", "Required value"},
+           {R"("csi":{})", "csi.driver", "Required value"},
+           {R"("csi":{"driver":"a b"})", "csi.driver", R"(Invalid value: "a b")"},
+           {R"("iscsi":{"targetPortal":"p","iqn":"x","lun":300})", "iscsi.iqn,spec.volumes[0].iscsi.lun",
+            "must be valid format starting with iqn, eui, or naa"},
+           {R"("fc":{"targetWWNs":["a"]})", "fc.lun", "lun is required if targetWWNs is specified"},
+           {R"("ephemeral":{})", "ephemeral.volumeClaimTemplate", "Required value"},
+           {R"("ephemeral":{"volumeClaimTemplate":{"metadata":{"name":"a"},"spec":{"accessModes":["Foo"]}}})",
+            "ephemeral.volumeClaimTemplate.metadata.name,spec.volumes[0].ephemeral.volumeClaimTemplate.spec."
+            "accessModes,spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources[storage]",
+            "Forbidden: cannot be set"},
+           {R"("downwardAPI":{"items":[{"path":"../a","fieldRef":{"fieldPath":"metadata.name"}}]})", "downwardAPI.path",
+            "must not contain '..'"},
+           {R"("downwardAPI":{"items":[{"path":"a"}]})", "downwardAPI",
+            "one of fieldRef and resourceFieldRef is required"},
+           {R"("downwardAPI":{"items":[{"path":"a","resourceFieldRef":{"resource":"limits.cpu"}}]})",
+            "downwardAPI.resourceFieldRef.containerName", "Required value"},
+           {R"("projected":{"sources":[{"serviceAccountToken":{"path":"","expirationSeconds":5}}]})",
+            "projected.sources[0].serviceAccountToken.expirationSeconds,spec.volumes[0].projected.path",
+            "Invalid value: 5: may not specify a duration less than 10 minutes"},
+           {R"("projected":{"sources":[{"secret":{"name":"a","items":[{"key":"k","path":"p"}]}},{"configMap":{"name":
+               "b","items":[{"key":"k","path":"p"}]}}]})",
+            "projected", R"(Invalid value: "b": conflicting duplicate paths)"},
+           {R"("emptyDir":{},"hostPath":{"path":"/a"})", "hostPath", "may not specify more than 1 volume type"},
+       }) {
+    const auto refused = pod(json(R"({"volumes":[{"name":"v",)" + std::string{each.part} + "}]}"), Value::object());
+    EXPECT_EQ(fields_of(refused), std::string{"spec.volumes[0]."} + each.field) << each.part;
+    EXPECT_NE(message_of(refused).find(each.message), std::string::npos) << message_of(refused);
+  }
+}
+
+TEST(PodAdmission, APodInTheNetworkOfItsNodeHasTheNodesPorts) {  // CRU-9, CRU-10
+  const auto with = [](const char* port) {
+    return pod(json(R"({"hostNetwork":true})"), json(R"({"ports":[{)" + std::string{port} + "}]}"));
+  };
+  const auto filled = with(R"("containerPort":80)");
+  ASSERT_TRUE(filled.has_value()) << message_of(filled);
+  EXPECT_EQ(filled.value()["spec"]["containers"][0]["ports"][0]["hostPort"].as_int(), 80);
+  const auto refused = with(R"("containerPort":80,"hostPort":81)");
+  EXPECT_EQ(fields_of(refused), "spec.containers[0].ports[0].hostPort");
+  EXPECT_NE(message_of(refused).find("Invalid value: 81: must match `containerPort` when `hostNetwork` is true"),
+            std::string::npos);
 }
 
 TEST(PodAdmission, WhatKubernetesAcceptsIsAccepted) {
@@ -180,7 +325,12 @@ TEST(PodAdmission, WhatKubernetesAcceptsIsAccepted) {
            R"({"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule",
                "minDomains":2,"nodeTaintsPolicy":"Honor"},{"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":
                "ScheduleAnyway"}]})",
-           R"({"dnsPolicy":"None","dnsConfig":{"nameservers":["1.1.1.1"]}})",
+           R"({"dnsPolicy":"None","dnsConfig":{"nameservers":["1.1.1.1"],"searches":[".","_a.b."]}})",
+           R"({"terminationGracePeriodSeconds":-1})",
+           R"({"initContainers":[{"name":"i","image":"i:1","restartPolicy":"Never"}]})",
+           R"({"volumes":[{"name":"v","projected":{"sources":[{}]}},{"name":"w","hostPath":{"path":"/a"}}]})",
+           R"({"securityContext":{"sysctls":[{"name":"net/ipv4.ip_local","value":"1"}],"seccompProfile":{"type":
+               "Localhost","localhostProfile":"a/b.json"}}})",
            R"({"securityContext":{"runAsUser":0,"fsGroup":2147483647}})",
            R"({"initContainers":[{"name":"i","image":"i:1","restartPolicy":"Always","livenessProbe":{"tcpSocket":
                {"port":1}}}]})",
@@ -198,7 +348,10 @@ TEST(PodAdmission, WhatKubernetesAcceptsIsAccepted) {
           R"({"env":[{"name":"a.b-C 1"},{"name":"1"},{"name":"b","valueFrom":{"fieldRef":{"fieldPath":"spec.host"}}},
                {"name":"c","valueFrom":{"fieldRef":{"apiVersion":"v1","fieldPath":"metadata.labels['a']"}}},
                {"name":"d","valueFrom":{"configMapKeyRef":{"name":"m","key":"k"}}}]})",
-          R"({"volumeMounts":[{"name":"v","mountPath":"/a","subPath":"a..b/..c"}]})",
+          R"({"volumeMounts":[{"name":"v","mountPath":"/a:b","subPath":"a..b/..c"}]})",
+          R"({"volumeMounts":[{"name":"v","mountPath":"/a","mountPropagation":"Bidirectional"}],"securityContext":
+               {"privileged":true}})",
+          R"({"ports":[{"containerPort":1,"hostPort":5},{"containerPort":1,"hostPort":5,"protocol":"UDP"}]})",
           R"({"ports":[{"name":"a","containerPort":1},{"containerPort":2},{"name":"b-1","containerPort":1}]})",
           R"({"resources":{"limits":{"cpu":"1","hugepages-2Mi":"4Mi","ephemeral-storage":"1Gi","nvidia.com/gpu":"1"}}})",
       }) {
