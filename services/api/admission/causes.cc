@@ -5,11 +5,13 @@
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
+#include "events/kinds/schema.h"
 
 namespace shiplog::api {
 namespace {
 
 constexpr const char* kRequired = "FieldValueRequired";
+constexpr std::string_view kRequiredMessage = "Required value";
 
 /// A value as a message shows it: long ones shortened, as an error must not carry a whole object.
 std::string shown(const Value& value) {
@@ -17,18 +19,74 @@ std::string shown(const Value& value) {
   return printable(to_json(value), 512);
 }
 
+/// Whether `field` is `owner` or below it.
+bool is_within(std::string_view field, std::string_view owner) {
+  if (!field.starts_with(owner)) return false;
+  return field.size() == owner.size() || field[owner.size()] == '.' || field[owner.size()] == '[';
+}
+
+/// The schema of the field "spec.ports[0].port" or "spec.limits[cpu]"; nullptr: it is not known.
+const Schema* schema_at(const Schema& root, std::string_view field) {
+  const Schema* schema = &root;
+  while (schema != nullptr && !field.empty()) {
+    const bool bracket = field.front() == '[';
+    if (bracket) {
+      const size_t end = field.find(']');
+      if (end == std::string_view::npos) return nullptr;
+      field.remove_prefix(end + 1);
+      schema = schema->items != nullptr ? schema->items.get() : schema->additional.get();
+    } else {
+      const size_t end = std::min(field.find_first_of(".["), field.size());
+      const auto found = schema->properties.find(field.substr(0, end));
+      schema = found == schema->properties.end() ? nullptr : found->second.get();
+      field.remove_prefix(end);
+    }
+    if (field.starts_with('.')) field.remove_prefix(1);
+  }
+  return schema;
+}
+
+/// As Go prints the zero value; nullptr: of a pointer, a list or an object.
+const char* zero_of(const Schema* schema) {
+  if (schema == nullptr || schema->proto_pointer) return nullptr;
+  if (schema->type == Schema::Type::kString) return "\"\"";
+  if (schema->type == Schema::Type::kInteger || schema->type == Schema::Type::kNumber) return "0";
+  return schema->type == Schema::Type::kBoolean ? "false" : nullptr;
+}
+
 }  // namespace
+
+void Causes::drop_covered(const Causes& found) {
+  std::erase_if(list_, [&](const FieldCause& missing) {
+    if (missing.reason != kRequired) return false;
+    return std::ranges::any_of(found.list_, [&](const FieldCause& each) {
+      return is_within(each.field, missing.field) && (each.field != missing.field || each.reason != kRequired);
+    });
+  });
+}
+
+void Causes::show_zeros(const Schema& schema) {
+  for (FieldCause& cause : list_) {
+    for (const std::string_view what : {"Invalid value: ", "Unsupported value: ", "Duplicate value: "}) {
+      if (!cause.message.starts_with(std::string{what} + "null")) continue;
+      if (const char* zero = zero_of(schema_at(schema, cause.field))) cause.message.replace(what.size(), 4, zero);
+    }
+  }
+}
 
 void Causes::add(FieldCause cause) {
   if (list_.size() == kMost) {
     left_out_ = true;
     return;
   }
-  const bool known = std::any_of(list_.begin(), list_.end(), [&](const FieldCause& each) {
+  const auto known = std::ranges::find_if(list_, [&](const FieldCause& each) {
     // A missing field is reported once, whichever check finds it first.
     return each == cause || (each.field == cause.field && each.reason == cause.reason && each.reason == kRequired);
   });
-  if (known) return;
+  if (known != list_.end()) {
+    if (known->message == kRequiredMessage) known->message = std::move(cause.message);
+    return;
+  }
   if (const size_t size = cause.message.size(); size > kLongestMessage) {
     // A value at the beginning is cut, what is wrong with it stands at the end.
     const std::string_view message = cause.message;
@@ -50,7 +108,7 @@ std::vector<FieldCause> Causes::take() {
 }
 
 void Causes::required(std::string field, std::string_view detail) {
-  std::string message = "Required value";
+  std::string message{kRequiredMessage};
   if (!detail.empty()) message.append(": ").append(detail);
   add({std::move(field), kRequired, std::move(message)});
 }

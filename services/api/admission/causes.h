@@ -9,6 +9,10 @@
 #include "events/base/error.h"
 #include "events/base/value.h"
 
+namespace shiplog {
+struct Schema;
+}
+
 namespace shiplog::api {
 
 /// Gathers what is wrong with an object, in Kubernetes' words, so that all of it is reported at once. Of very many
@@ -25,9 +29,15 @@ class Causes {
   void forbidden(std::string field, std::string_view detail);
   void too_long(std::string field, size_t most);
   void too_many(std::string field, size_t items, size_t most);
-  /// One that is there already is not repeated.
+  /// One that is there already is not repeated. Of two that miss the same field, the one that says more is kept.
   void add(FieldCause cause);
   void add(const Causes& others);
+
+  /// Drops the fields that a schema misses where `found` by the kind's own rules has more to say: about the same field,
+  /// or what it lacks. Upstream has no such schema: its Go types have all their fields, with zero values.
+  void drop_covered(const Causes& found);
+  /// Writes a missing value as the zero value of its type in Go: `0`, `""`, `false`.
+  void show_zeros(const Schema& schema);
 
   bool empty() const { return list_.empty(); }
   const std::vector<FieldCause>& list() const { return list_; }
