@@ -88,10 +88,10 @@ TEST(WorkloadAdmission, AllThatIsWrongIsReportedAtOnce) {  // CRU-9
 
 TEST(WorkloadAdmission, SelectorIsRequiredAndMustSelectSomething) {  // CRU-9
   EXPECT_EQ(fields_of(create("deployments.apps", json(R"({"metadata":{"name":"web"}})"))),
-            "spec.selector,spec.template,spec.template.spec.containers");
+            "spec.selector,spec.template.metadata.labels,spec.template.spec.containers");
   Value object = deployment();
   object.edit("spec").erase("selector");
-  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.selector");
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.selector,spec.template.metadata.labels");
   object.edit("spec").set("selector", json("{}"));
   EXPECT_NE(message_of(create("deployments.apps", object)).find("empty selector is invalid for deployment"),
             std::string::npos);
@@ -117,6 +117,94 @@ TEST(WorkloadAdmission, RollingUpdateCannotStandStill) {
   EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.strategy.rollingUpdate.maxUnavailable");
   object.edit("spec").set("strategy", json(R"({"rollingUpdate":{"maxSurge":"x"}})"));
   EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.strategy.rollingUpdate.maxSurge");
+}
+
+struct RefusedWorkload {
+  const char* type;
+  const char* part;
+  const char* field;
+  const char* message;
+};
+
+TEST(WorkloadAdmission, UpdatesThatNoControllerCanDoAreRefused) {  // CRU-9
+  for (const RefusedWorkload& each : std::vector<RefusedWorkload>{
+           {"deployments.apps", R"({"strategy":{"rollingUpdate":{"maxUnavailable":"200%"}}})",
+            "spec.strategy.rollingUpdate.maxUnavailable", R"(Invalid value: "200%": must not be greater than 100%)"},
+           {"daemonsets.apps", R"({"updateStrategy":{"rollingUpdate":{"maxUnavailable":0}}})",
+            "spec.updateStrategy.rollingUpdate.maxUnavailable", "Required value: cannot be 0 when maxSurge is 0"},
+           {"daemonsets.apps", R"({"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":1}}})",
+            "spec.updateStrategy.rollingUpdate.maxSurge",
+            "Invalid value: 1: may not be set when maxUnavailable is non-zero"},
+           {"statefulsets.apps", R"({"ordinals":{"start":-1}})", "spec.ordinals.start",
+            "must be greater than or equal to 0"},
+           {"statefulsets.apps", R"({"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Foo"}})",
+            "spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
+            R"(Unsupported value: "Foo": supported values: "Retain", "Delete")"},
+       }) {
+    Value object = deployment();
+    const Value members = json(each.part);
+    for (const auto& member : members.members()) object.edit("spec").set(member.key(), member.value);
+    const auto refused = create(each.type, object);
+    EXPECT_EQ(fields_of(refused), each.field) << each.part;
+    EXPECT_NE(message_of(refused).find(each.message), std::string::npos) << message_of(refused);
+  }
+  for (const char* type : {"deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps"}) {
+    Value object = deployment();
+    object.edit("spec").edit("template").edit("spec").set("activeDeadlineSeconds", 5);
+    EXPECT_EQ(fields_of(create(type, object)), "spec.template.spec.activeDeadlineSeconds") << type;
+  }
+}
+
+TEST(WorkloadAdmission, TemplatesHaveTheMetadataOfPods) {  // CRU-9
+  Value object = deployment();
+  Value& pod = object.edit("spec").edit("template");
+  pod.edit("metadata").set("annotations", json(R"({"a b":"c"})"));
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.template.annotations");
+  pod.edit("metadata").set("annotations", json(R"({"controller.kubernetes.io/pod-deletion-cost":"x"})"));
+  EXPECT_EQ(fields_of(create("deployments.apps", object)),
+            "spec.template.annotations[controller.kubernetes.io/pod-deletion-cost]");
+  pod.edit("metadata").set("annotations", json(R"({"container.apparmor.security.beta.kubernetes.io/x":"y"})"));
+  const auto refused = create("deployments.apps", object);
+  EXPECT_NE(message_of(refused).find("Invalid value: \"x\": container not found"), std::string::npos);
+  EXPECT_NE(message_of(refused).find("invalid AppArmor profile name: \"y\""), std::string::npos);
+  pod.edit("metadata").erase("annotations");
+  pod.edit("spec").set("ephemeralContainers", json(R"([{"name":"e","image":"i:1"}])"));
+  EXPECT_EQ(fields_of(create("deployments.apps", object)), "spec.template.spec.ephemeralContainers");
+}
+
+TEST(WorkloadAdmission, MissingFieldsAreReportedAsUpstreamDoes) {  // ERR-5
+  const auto causes_of = [](const char* type, const char* object) {
+    std::string all;
+    const auto refused = create(type, json(object));
+    EXPECT_FALSE(refused.has_value());
+    for (const FieldCause& cause : refused.error().causes) all += cause.field + ": " + cause.message + "\n";
+    return all;
+  };
+  EXPECT_EQ(causes_of("deployments.apps", R"({"metadata":{"name":"x"}})"),
+            "spec.selector: Required value\n"
+            "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`\n"
+            "spec.template.spec.containers: Required value\n");
+  EXPECT_EQ(causes_of("horizontalpodautoscalers.autoscaling", R"({"metadata":{"name":"x"}})"),
+            "spec.scaleTargetRef.kind: Required value\n"
+            "spec.scaleTargetRef.name: Required value\n"
+            "spec.maxReplicas: Invalid value: 0: must be greater than 0\n"
+            "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`\n");
+  const std::string binding = causes_of("rolebindings.rbac.authorization.k8s.io", R"({"metadata":{"name":"x"}})");
+  EXPECT_EQ(binding.find("roleRef: Required value"), std::string::npos) << binding;
+  EXPECT_NE(binding.find("roleRef.kind: Unsupported value: \"\""), std::string::npos) << binding;
+  EXPECT_EQ(causes_of("ingresses.networking.k8s.io", R"({"metadata":{"name":"x"},"spec":{"rules":[{"http":{"paths":[
+                {"path":"/","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}})"),
+            "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified\n");
+}
+
+TEST(WorkloadAdmission, RevisionsHaveDataThatStays) {  // CRU-8, CRU-9
+  EXPECT_EQ(fields_of(create("controllerrevisions.apps", json(R"({"metadata":{"name":"a"},"revision":-1})"))),
+            "data,revision");
+  const Value old =
+      stored("controllerrevisions.apps", json(R"({"metadata":{"name":"a"},"data":{"a":1},"revision":1})"));
+  Value now = old;
+  now.set("data", json(R"({"a":2})"));
+  EXPECT_EQ(fields_of(update("controllerrevisions.apps", old, now)), "data");
 }
 
 TEST(WorkloadAdmission, StatefulSetsAndDaemonSets) {  // CRU-8, CRU-10
