@@ -62,6 +62,10 @@ TEST(Versions, AnAutoscalerHasItsCpuTargetInAFieldAndTheRestInAnnotations) {
   EXPECT_EQ(metrics[0], json(R"({"type":"Pods","pods":{"metricName":"qps","targetAverageValue":"10",
       "selector":{"matchLabels":{"a":"b"}}}})"));
   EXPECT_EQ(metrics[2]["external"]["metricSelector"], json(R"({"matchLabels":{"c":"d"}})"));
+  const Value idle =
+      in_version(kind("autoscaling", "v1", "horizontalpodautoscalers"),
+                 json(R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{}})"));
+  EXPECT_EQ(to_json(idle["status"]), R"({"currentReplicas":0,"desiredReplicas":0})") << "always written in v1";
 }
 
 TEST(Versions, AnAutoscalerIsTheSameAfterBothConversions) {
