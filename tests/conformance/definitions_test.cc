@@ -210,7 +210,9 @@ TEST(Definitions, CRD_08_invalid_fields_are_named_by_their_path) {
 TEST(Definitions, CRD_09_patches_and_media_types) {
   const std::string widgets = widgets_in(own_namespace());
   ASSERT_EQ(api().post(widgets, widget("w")).status, 201);
-  expect_failure(api().patch(widgets + "/w", "strategic-merge", json("{}")), 415, "UnsupportedMediaType");
+  for (const char* part : {"", "/status", "/scale"}) {
+    expect_failure(api().patch(widgets + "/w" + part, "strategic-merge", json("{}")), 415, "UnsupportedMediaType");
+  }
   expect_failure(api().call("POST", widgets, "k8s", {{"Content-Type", kProtobuf}}), 415, "UnsupportedMediaType");
   expect_failure(api().get(widgets, kProtobuf), 406, "NotAcceptable");
   EXPECT_EQ(api().get(widgets, "application/yaml").status, 200);

@@ -384,10 +384,35 @@ TEST(Definitions, AScaleIsCheckedLikeAnyUpdate) {  // SUB-3
                        json(R"({"spec":{"replicas":)" + std::to_string(bulbs) + "}}"));
   };
   expect_failure(scale(4), 422, "Invalid", "spec.bulbs");
+  expect_failure(scale(-1), 422, "Invalid",
+                 "Lamp.light.example \"one\" is invalid: spec.bulbs: Invalid value: -1: should be a non-negative "
+                 "integer");
+  expect_failure(api().patch(lamps.path + "/one/scale", "strategic-merge", json(R"({"spec":{"replicas":2}})")), 415,
+                 "UnsupportedMediaType");
   EXPECT_EQ(scale(3).status, 200);
   const Value scaled = api().get(lamps.path + "/one").json;
   EXPECT_EQ(scaled["spec"]["bulbs"].as_int(), 3);
   EXPECT_EQ(scaled["metadata"]["generation"].as_int(), 2);
+}
+
+TEST(Definitions, ARefusedScaleOfABuiltInKindIsAScale) {  // SUB-3
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  ASSERT_EQ(api()
+                .post(deployments, json(R"({"metadata":{"name":"scaled"},"spec":{"replicas":1,
+      "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+      "spec":{"containers":[{"name":"c","image":"i"}]}}}})"))
+                .status,
+            201);
+  const auto scale = [&](const std::string& replicas) {
+    return api().patch(deployments + "/scaled/scale", "merge", json(R"({"spec":{"replicas":)" + replicas + "}}"));
+  };
+  expect_failure(scale("-1"), 422, "Invalid",
+                 "Scale.autoscaling \"scaled\" is invalid: spec.replicas: Invalid value: -1: must be greater than or "
+                 "equal to 0");
+  const std::string unreadable = "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal ";
+  expect_failure(scale("\"x\""), 400, "BadRequest", unreadable + "string into Go struct field ScaleSpec.spec.replicas");
+  expect_failure(scale("3000000000"), 400, "BadRequest", unreadable + "number 3000000000 into");
+  EXPECT_EQ(scale("2").status, 200);
 }
 
 TEST(Definitions, ADeprecatedVersionIsAnsweredWithAWarning) {  // CRD-15
