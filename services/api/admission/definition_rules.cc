@@ -3,6 +3,7 @@
 
 #include "events/base/ascii.h"
 #include "events/kinds/stored_definition.h"
+#include "events/kinds/structural_schema.h"
 #include "events/state/condition.h"
 #include "events/state/definition_status.h"
 #include "events/state/object.h"
@@ -77,17 +78,16 @@ void check_approval(const Value& object, const Write& write, Causes& causes) {  
   }
 }
 
-/// The expressions of the validation rules of each version that is served, and the defaults that break rules.
-void check_schemas(const Value& object, const std::vector<Kind>& kinds, Causes& causes) {
+/// The expressions of the validation rules of each version, and the defaults that break rules.
+void check_schemas(const Value& object, Causes& causes) {
   const Value& versions = object["spec"]["versions"];
-  for (const Kind& kind : kinds) {
-    const auto version = std::ranges::find_if(
-        versions.items(), [&](const Value& each) { return each["name"].as_string() == kind.version; });
-    const auto index = static_cast<size_t>(version - versions.items().begin());
+  for (size_t index = 0; index < versions.size(); ++index) {
     const std::string path = at("spec.versions", index) + ".schema.openAPIV3Schema";
     std::vector<FieldCause> found;
-    const auto rules = compile_rules(kind.schema, path, &found);
-    check_defaults(*kind.schema, found.empty() ? rules.get() : nullptr, path, causes);
+    const auto schema = read_structural_schema(versions[index]["schema"]["openAPIV3Schema"], path, nullptr, found);
+    if (!found.empty()) continue;
+    const auto rules = compile_rules(schema, path, &found);
+    check_defaults(*schema, found.empty() ? rules.get() : nullptr, path, causes);
     for (FieldCause& cause : found) causes.add(std::move(cause));
   }
 }
@@ -99,23 +99,21 @@ void add_new(std::vector<FieldCause> found, const std::vector<FieldCause>& befor
   }
 }
 
-void check_new_schemas(const Value& object, const std::vector<Kind>& kinds, const Value* old, Causes& causes) {
+void check_new_schemas(const Value& object, const Value* old, Causes& causes) {
   if (old != nullptr && (*old)["spec"]["versions"] == object["spec"]["versions"]) return;
   Causes found;
-  check_schemas(object, kinds, found);
+  check_schemas(object, found);
   if (found.empty()) return;
   Causes before;
-  if (old != nullptr) {
-    if (const auto former = kinds_of_stored(*old)) check_schemas(*old, former.value(), before);
-  }
+  if (old != nullptr) check_schemas(*old, before);
   add_new(found.take(), before.take(), causes);
 }
 
 /// The names, the versions and their schemas. What a definition has always had may be what this build does not admit
 /// any more: it stays, as far as it can be read.
 void check_kinds(const Value& object, const Value* old, Causes& causes) {
-  const auto readable = kinds_of_stored(object);
-  if (readable) check_new_schemas(object, readable.value(), old, causes);
+  const bool readable = kinds_of_stored(object).has_value();
+  if (readable) check_new_schemas(object, old, causes);
   if (readable && old != nullptr && (*old)["spec"] == object["spec"]) return;
   auto kinds = kinds_of(object);
   if (kinds) return;

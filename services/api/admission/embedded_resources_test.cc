@@ -99,6 +99,14 @@ TEST(DefinitionAdmission, RefusesDefaultsThatAreInvalid) {  // CRD-6
             "no error");
 }
 
+TEST(DefinitionAdmission, ChecksTheRulesOfEveryVersion) {  // CRD-1
+  Value definition = definition_of(R"({"type":"object"})");
+  definition.edit("spec").edit("versions").push_back(json(R"({"name":"v2","served":false,"storage":false,"schema":{
+      "openAPIV3Schema":{"type":"object","x-kubernetes-validations":[{"rule":"self =="}]}}})"));
+  EXPECT_EQ(fields_of(create("customresourcedefinitions.apiextensions.k8s.io", definition)),
+            "spec.versions[1].schema.openAPIV3Schema.x-kubernetes-validations[0].rule");
+}
+
 TEST(DefinitionAdmission, WhatADefinitionHadBeforeMayStay) {  // CRD-1
   const char* type = "customresourcedefinitions.apiextensions.k8s.io";
   const std::string bad = R"("a":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"object"}},
