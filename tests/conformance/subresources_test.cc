@@ -120,6 +120,9 @@ TEST(Subresources, SUB_02_scale_of_workloads) {
   expect_failure(apply_to(scale, of_six, ""), 422, "Invalid", "fieldManager: Required value");
   expect_failure(apply_to(scale, R"({"spec":{"replicas":5}})", "fieldManager=m"), 400, "BadRequest",
                  "Incorrect version");
+  expect_failure(
+      apply_to(scale, R"({"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":"5"}})", "fieldManager=m"),
+      400, "BadRequest", "cannot unmarshal string into Go struct field ScaleSpec.spec.replicas");
   const Answer shared =
       apply_to(scale, R"({"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":5}})", "fieldManager=other");
   EXPECT_EQ(shared.status, 200) << shared;

@@ -113,6 +113,10 @@ std::optional<std::string> unreadable_replicas(const Value& replicas) {
   return "json: cannot unmarshal " + found + " into Go struct field ScaleSpec.spec.replicas of type int32";
 }
 
+Error unreadable_scale(const std::string& problem) {
+  return {ErrorCode::kBadRequest, "Scale in version \"v1\" cannot be handled as a Scale: " + problem};
+}
+
 Value with_replicas(const Kind& kind, Value object, const Value& replicas) {
   Value* field = &object;
   for (const std::string& step : steps_of(kind.scale->spec_replicas)) field = &field->edit(step);
@@ -133,10 +137,10 @@ StageResult<Value> applied_scale(const Server& server, const RequestContext& con
                  "Incorrect version specified in apply patch. Specified patch version: " + scale["apiVersion"].str() +
                      " " + scale["kind"].str() + ", expected: autoscaling/v1 Scale"};
   }
+  const Value& replicas = scale["spec"]["replicas"];
+  if (const auto problem = unreadable_replicas(replicas)) return unreadable_scale(*problem);
   Value patch = Value::object();
-  if (const Value& replicas = scale["spec"]["replicas"]; !replicas.is_null()) {
-    patch = with_replicas(*context.kind, std::move(patch), replicas);
-  }
+  if (!replicas.is_null()) patch = with_replicas(*context.kind, std::move(patch), replicas);
   SHIPLOG_TRY(auto applied,
               apply_fields(scale_writer(server, context, parameters), *context.kind, object, patch, parameters.force));
   if (!applied.conflicts.empty()) return conflict_error(applied.conflicts);
@@ -148,9 +152,7 @@ StageResult<Value> scaled(const Server& server, const RequestContext& context, c
                           const Proposal& proposal) {
   const Value& old = proposal.current;
   const Value& replicas = proposal.object["spec"]["replicas"];
-  if (const auto problem = unreadable_replicas(replicas)) {
-    return Error{ErrorCode::kBadRequest, "Scale in version \"v1\" cannot be handled as a Scale: " + *problem};
-  }
+  if (const auto problem = unreadable_replicas(replicas)) return unreadable_scale(*problem);
   // Of a custom resource the check of the whole object reports it.
   if (context.kind->builtin && replicas.as_int() < 0) {
     const StatusDetails subject{"autoscaling", "Scale", "scales", context.path.name};
@@ -165,7 +167,12 @@ StageResult<Value> scaled(const Server& server, const RequestContext& context, c
   if (!proposal.applied) {
     return track_update(scale_writer(server, context, parameters), *context.kind, old, std::move(object));
   }
-  object.edit("metadata").set("managedFields", proposal.managed);
+  Value& metadata = object.edit("metadata");
+  if (proposal.managed.is_null()) {
+    metadata.erase("managedFields");
+  } else {
+    metadata.set("managedFields", proposal.managed);
+  }
   return object;
 }
 
