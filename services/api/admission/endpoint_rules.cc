@@ -82,18 +82,20 @@ void check_slice_values(const Value& object, Causes& causes) {
   constexpr size_t kMostTopologyLabels = 16;
   const Value& endpoints = object["endpoints"];
   for (size_t i = 0; i < endpoints.size(); ++i) {
-    const std::string field = at("endpoints", i);
+    const auto field = [&](const char* name) { return at("endpoints", i) + "." + name; };  // for many endpoints unused
     if (const Value& node = endpoints[i]["nodeName"]; !node.is_null()) {
-      if (const auto problem = subdomain_problem(node.as_string())) causes.invalid(field + ".nodeName", node, *problem);
+      if (const auto problem = subdomain_problem(node.as_string())) causes.invalid(field("nodeName"), node, *problem);
     }
-    const Value& topology = endpoints[i]["deprecatedTopology"];
-    if (topology.size() > kMostTopologyLabels) {
-      causes.too_many(field + ".deprecatedTopology", topology.size(), kMostTopologyLabels);
+    if (const Value& topology = endpoints[i]["deprecatedTopology"]; topology.size() > 0) {
+      if (topology.size() > kMostTopologyLabels) {
+        causes.too_many(field("deprecatedTopology"), topology.size(), kMostTopologyLabels);
+      }
+      check_labels(topology, field("deprecatedTopology"), causes);
     }
-    check_labels(topology, field + ".deprecatedTopology", causes);
     const Value& hints = endpoints[i]["hints"];
-    check_hint_names(hints["forZones"], field + ".hints.forZones", label_value_problem, causes);
-    check_hint_names(hints["forNodes"], field + ".hints.forNodes", subdomain_problem, causes);
+    if (hints.is_null()) continue;
+    check_hint_names(hints["forZones"], field("hints.forZones"), label_value_problem, causes);
+    check_hint_names(hints["forNodes"], field("hints.forNodes"), subdomain_problem, causes);
   }
   for (size_t i = 0; i < object["ports"].size(); ++i) {
     const Value& protocol = object["ports"][i]["appProtocol"];

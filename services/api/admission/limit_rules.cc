@@ -104,6 +104,14 @@ void check_resource_quota(const Value& object, const Write& write, Causes& cause
   }
 }
 
+void check_quota_status(const Value& object, const Write& write, Causes& causes) {
+  const auto check = [](const Value& status, Causes& found) {
+    check_quota_list(status["hard"], "status.hard", found);
+    check_quota_list(status["used"], "status.used", found);
+  };
+  check_new(object["status"], old_of(write)["status"], check, causes);
+}
+
 // --- LimitRange
 
 /// What an item for containers leaves out: a limit is at most `max`, a request is the limit, or at least `min`.
@@ -238,7 +246,7 @@ void check_limit_range(const Value& object, const Write& write, Causes& causes) 
 const std::vector<Rules>& limit_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "limitranges", .fill = fill_limit_range, .check = check_limit_range},
-      {.type = "resourcequotas", .check = check_resource_quota},
+      {.type = "resourcequotas", .check = check_resource_quota, .check_status = check_quota_status},
   };
   return kRules;
 }
