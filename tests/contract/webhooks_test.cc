@@ -492,6 +492,31 @@ TEST(Webhooks, SubresourcesAreReviewedInTheirOwnForm) {
     return R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"subhooked"}},)"
            R"("rules":[{"operations":["*"],"apiGroups":[")" +
            group + R"("],"apiVersions":["*"],"resources":[")" + resource + R"("]}]})";
+TEST(Webhooks, QuestionsThatAreAnsweredAndNotStoredAreReviewed) {
+  const std::string rules = R"({"objectSelector":{},"rules":[{"operations":["CREATE"],"apiVersions":["v1"],
+      "apiGroups":["authorization.k8s.io"],"resources":["selfsubjectaccessreviews"]}]})";
+  const std::string reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const Value question = json(R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})");
+  {
+    const WebhookConfiguration mutating{true, "asks-a", "/asks-a", rules};
+    const WebhookConfiguration validating{false, "asks-b", "/asks-b", rules};
+    webhook_server().set_answer("/asks-a", [](const Value&) {
+      return patched_by(R"([{"op":"replace","path":"/spec/resourceAttributes/verb","value":"list"}])");
+    });
+    const Answer allowed = api().post(reviews, question);
+    ASSERT_EQ(allowed.status, 201) << allowed;
+    EXPECT_TRUE(allowed.json["status"]["allowed"].as_bool());
+    EXPECT_EQ(allowed.json["spec"]["resourceAttributes"]["verb"].str(), "list");
+    ASSERT_EQ(webhook_server().asked("/asks-b").size(), 1U);
+    const Value seen = webhook_server().asked("/asks-b")[0];
+    EXPECT_EQ(seen["kind"]["kind"].str(), "SelfSubjectAccessReview");
+    EXPECT_EQ(seen["object"]["spec"]["resourceAttributes"]["verb"].str(), "list");
+    webhook_server().set_answer("/asks-b", [](const Value&) { return json(R"({"allowed":false})"); });
+    expect_failure(api().post(reviews, question), 400, "", "denied the request without explanation");
+  }
+  EXPECT_EQ(api().post(reviews, question).status, 201);
+}
+
   };
   ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"subhooked"}})")).status, 201);
   const std::string core = "/api/v1/namespaces/subhooked/";

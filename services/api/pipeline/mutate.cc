@@ -108,7 +108,7 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     }
   }
   // Nothing can be changed about a deletion: its mutating webhooks are called with the validating ones.
-  if (!object && write.form != WriteForm::kSubresource) co_return std::move(proposal);
+  if (write.form == WriteForm::kDeletion) co_return std::move(proposal);
   if (!calls_webhooks(server, context, proposal, true)) co_return std::move(proposal);
 
   if (!lane.entered) co_await continue_on(lane);

@@ -512,5 +512,14 @@ TEST_F(StagesTest, TextThatMayQuoteASecretIsNotRecorded) {
   }
 }
 
+TEST(SentWarnings, AreThoseOfKubernetes) {
+  EXPECT_EQ(sent_warnings({"a", "", "b", "a"}), (std::vector<std::string>{"a", "b"}));
+  std::vector<std::string> many;
+  for (char c = 'a'; c <= 'z'; ++c) many.emplace_back(300, c);
+  const std::vector<std::string> sent = sent_warnings(many);
+  ASSERT_EQ(sent.size(), 16U);
+  EXPECT_EQ(sent.front().substr(0, 260), std::string(256, 'a') + "...");
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -305,6 +305,55 @@ StageResult<void> judge(const Server& server, const RequestContext& context, con
   return rejection;
 }
 
+/// What is asked about a write.
+struct AskedHooks {
+  bool mutating = false;  ///< webhooks, about a deletion
+  bool validating = false;
+  bool policies = false;
+  bool any() const { return mutating || validating || policies; }
+};
+
+AskedHooks hooks_of(const Server& server, const RequestContext& context, const WriteRequest& write,
+                    const Proposal& proposal) {
+  return {write.form == WriteForm::kDeletion && calls_webhooks(server, context, proposal, true),
+          calls_webhooks(server, context, proposal, false), applies_policies(server, context, proposal)};
+}
+
+/// The policies, then the validating webhooks; of a deletion the mutating ones before.
+awaitable<StageResult<void>> ask_hooks(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                       Lane& lane, const AskedHooks& asked, Proposal& proposal) {
+  if (write.form == WriteForm::kObject && proposal.old.is_null()) give_identity(server, proposal.object);
+  const WebhookCalls calls = server.webhook_calls(context);
+  auto prepared = co_await admission_request(server, context, write, lane, proposal);
+  if (!prepared) co_return std::move(prepared).error();
+  AdmissionRequest request = std::move(prepared).value();
+  if (write.form == WriteForm::kDeletion) {
+    auto old = co_await in_requested_version(server, context, lane, std::move(request.old));
+    if (!old) co_return refused(context, proposal, std::move(old).error());
+    request.old = std::move(old).value();
+  }
+  if (asked.mutating) {
+    auto mutated = co_await mutate_deletion(context, calls, request, proposal);
+    if (!mutated) co_return std::move(mutated).error();
+  }
+  if (asked.policies) {
+    const bool apart = server.post_evaluation != nullptr;
+    if (apart) co_await continue_evaluating(lane);
+    auto allowed = judge(server, context, calls, request, proposal);
+    if (apart) co_await continue_on(lane);
+    if (!allowed) co_return std::move(allowed).error();
+  }
+  if (asked.validating) {
+    AdmissionResponse response = co_await call_validating_webhooks(calls, request);
+    std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+    if (context.audit != nullptr) {
+      for (const auto& [key, value] : response.annotations) context.audit->annotated(key, value);
+    }
+    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
+  }
+  co_return ok();
+}
+
 /// Whether the rules of the kind may take long to read or to evaluate: those of definitions, and expressions, which are
 /// compiled.
 bool is_slow_to_check(const Server& server, const Kind& kind) {
@@ -317,6 +366,11 @@ bool is_slow_to_check(const Server& server, const Kind& kind) {
 awaitable<StageResult<Proposal>> validate(const Server& server, const RequestContext& context,
                                           const WriteRequest& write, Lane& lane, Proposal& input) {
   if (write.form == WriteForm::kReview) {
+    const AskedHooks asked = hooks_of(server, context, write, input);
+    if (asked.any()) {
+      auto allowed = co_await ask_hooks(server, context, write, lane, asked, input);
+      if (!allowed) co_return std::move(allowed).error();
+    }
     auto answered = co_await answer_review(server, context, std::move(input.object));
     if (!answered) co_return refused(context, input, std::move(answered).error());
     input.object = std::move(answered).value();
@@ -345,40 +399,10 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   if (!admission) co_return std::move(admission).error();
   Proposal proposal = std::move(admission).value();
 
-  const bool deletes = write.form == WriteForm::kDeletion;
-  const bool mutating = deletes && calls_webhooks(server, context, proposal, true);
-  const bool validating = calls_webhooks(server, context, proposal, false);
-  const bool policies = applies_policies(server, context, proposal);
-  if (!mutating && !validating && !policies) co_return std::move(proposal);
-  const bool creates_object = write.form == WriteForm::kObject && proposal.old.is_null();
-  if (creates_object) give_identity(server, proposal.object);
-  const WebhookCalls calls = server.webhook_calls(context);
-  auto prepared = co_await admission_request(server, context, write, lane, proposal);
-  if (!prepared) co_return std::move(prepared).error();
-  AdmissionRequest request = std::move(prepared).value();
-  if (deletes) {
-    auto old = co_await in_requested_version(server, context, lane, std::move(request.old));
-    if (!old) co_return refused(context, proposal, std::move(old).error());
-    request.old = std::move(old).value();
-  }
-  if (mutating) {
-    auto mutated = co_await mutate_deletion(context, calls, request, proposal);
-    if (!mutated) co_return std::move(mutated).error();
-  }
-  if (policies) {
-    const bool apart = server.post_evaluation != nullptr;
-    if (apart) co_await continue_evaluating(lane);
-    auto allowed = judge(server, context, calls, request, proposal);
-    if (apart) co_await continue_on(lane);
+  const AskedHooks asked = hooks_of(server, context, write, proposal);
+  if (asked.any()) {
+    auto allowed = co_await ask_hooks(server, context, write, lane, asked, proposal);
     if (!allowed) co_return std::move(allowed).error();
-  }
-  if (validating) {
-    AdmissionResponse response = co_await call_validating_webhooks(calls, request);
-    std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
-    if (context.audit != nullptr) {
-      for (const auto& [key, value] : response.annotations) context.audit->annotated(key, value);
-    }
-    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
   }
   co_return std::move(proposal);
 }
