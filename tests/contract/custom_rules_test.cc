@@ -41,6 +41,8 @@ TEST(CustomRulesOverHttp, EveryWayToWriteIsJudged) {
   const std::string one = kPools + "/one";
   const std::string min_is_5 = "spec: Invalid value: \"object\": min is 5";
   expect_failure(api().post(kPools, pool("one", R"({"min":5,"max":3})")), 422, "Invalid", min_is_5);
+  expect_failure(api().post(kPools, pool("one", R"({"min":"5","max":3})")), 422, "Invalid",
+                 "some validation rules were not checked because the object was invalid; correct the existing errors");
   const Answer made = api().post(kPools, pool("one", R"({"min":1,"max":3,"zone":"a"})"));
   ASSERT_EQ(made.status, 201) << made;
 

@@ -453,6 +453,20 @@ TEST(Webhooks, OwnersThatAWebhookHasBrokenAreReset) {
                                      "requests: operation must be `Apply` or `Update`\""});
 }
 
+TEST(Webhooks, OwnerReferencesThatAWebhookRepeatsAreUnited) {  // META-14
+  const WebhookConfiguration configured{true, "repeats", "/repeats"};
+  webhook_server().set_answer("/repeats", [](const Value&) {
+    const std::string owner = R"({"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1-2"})";
+    return patched_by(R"([{"op":"add","path":"/metadata/ownerReferences","value":[)" + owner + "," + owner + "]}]");
+  });
+  const Answer made = api().post(kConfigMaps + "?dryRun=All", labelled("repeated", "repeats"));
+  ASSERT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.json["metadata"]["ownerReferences"].size(), 1U);
+  ASSERT_EQ(warnings_of(made).size(), 1U);
+  EXPECT_NE(warnings_of(made)[0].find("contains duplicate entries after mutating admission happens"),
+            std::string::npos);
+}
+
 TEST(Webhooks, ValidatingOnesSeeTheIdentityOfANewObject) {
   const WebhookConfiguration configured{false, "identity", "/identity"};
   const Answer made = api().post(kConfigMaps, labelled("identity", "identity"));
@@ -478,20 +492,6 @@ TEST(Webhooks, AServiceIsCalledAtItsExternalNameUnderItsOwn) {
                  "service \"hooks\" of namespace \"default\" not found");
 }
 
-TEST(Webhooks, ConfigurationsThemselvesAreNotReviewed) {
-  const WebhookConfiguration everything{
-      false, "everything", "/everything",
-      R"({"objectSelector":{},"rules":[{"operations":["*"],"apiGroups":["admissionregistration.k8s.io"],"apiVersions":["*"],"resources":["*/*"]}]})"};
-  webhook_server().set_answer("/everything", [](const Value&) { return json(R"({"allowed":false})"); });
-  { const WebhookConfiguration another{true, "another", "/another"}; }
-  EXPECT_TRUE(webhook_server().asked("/everything").empty());
-}
-
-TEST(Webhooks, SubresourcesAreReviewedInTheirOwnForm) {
-  const auto rule = [](const std::string& group, const std::string& resource) {
-    return R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"subhooked"}},)"
-           R"("rules":[{"operations":["*"],"apiGroups":[")" +
-           group + R"("],"apiVersions":["*"],"resources":[")" + resource + R"("]}]})";
 TEST(Webhooks, QuestionsThatAreAnsweredAndNotStoredAreReviewed) {
   const std::string rules = R"({"objectSelector":{},"rules":[{"operations":["CREATE"],"apiVersions":["v1"],
       "apiGroups":["authorization.k8s.io"],"resources":["selfsubjectaccessreviews"]}]})";
@@ -517,6 +517,20 @@ TEST(Webhooks, QuestionsThatAreAnsweredAndNotStoredAreReviewed) {
   EXPECT_EQ(api().post(reviews, question).status, 201);
 }
 
+TEST(Webhooks, ConfigurationsThemselvesAreNotReviewed) {
+  const WebhookConfiguration everything{
+      false, "everything", "/everything",
+      R"({"objectSelector":{},"rules":[{"operations":["*"],"apiGroups":["admissionregistration.k8s.io"],"apiVersions":["*"],"resources":["*/*"]}]})"};
+  webhook_server().set_answer("/everything", [](const Value&) { return json(R"({"allowed":false})"); });
+  { const WebhookConfiguration another{true, "another", "/another"}; }
+  EXPECT_TRUE(webhook_server().asked("/everything").empty());
+}
+
+TEST(Webhooks, SubresourcesAreReviewedInTheirOwnForm) {
+  const auto rule = [](const std::string& group, const std::string& resource) {
+    return R"({"objectSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"subhooked"}},)"
+           R"("rules":[{"operations":["*"],"apiGroups":[")" +
+           group + R"("],"apiVersions":["*"],"resources":[")" + resource + R"("]}]})";
   };
   ASSERT_EQ(api().post("/api/v1/namespaces", json(R"({"metadata":{"name":"subhooked"}})")).status, 201);
   const std::string core = "/api/v1/namespaces/subhooked/";

@@ -155,6 +155,13 @@ void check_quantities(const Schema& schema, const Value& value, const FieldPath&
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
     if (below != nullptr) check_quantities(*below, member.value, FieldPath{place, member.key()}, wrong);
   }
+/// Beside what is wrong with an object whose x-kubernetes-validations are not evaluated for that.
+FieldCause unchecked_rules() {
+  return {"<nil>", "FieldValueInvalid",
+          "Invalid value: null: some validation rules were not checked because the object was invalid; correct the "
+          "existing errors to complete validation"};
+}
+
   for (size_t i = 0; schema.items != nullptr && value.is_array() && i < value.size(); ++i) {
     check_quantities(*schema.items, value[i], FieldPath{place, i}, wrong);
   }
@@ -187,7 +194,8 @@ std::vector<FieldCause> schema_violations(const Kind& kind, const Value* old, co
 }
 
 /// Validation by the schemas. A field of the wrong type is an error, as no later check may read the object then.
-Result<Causes> check_schema(const Kind& kind, const Value* old, const Value& object) {
+Result<Causes> check_schema(const Admission& admission, const Value* old, const Value& object) {
+  const Kind& kind = *admission.kind;
   Causes causes;
   std::vector<FieldCause> found = schema_violations(kind, old, object);
   // A status that the schema requires is written later, through its own subresource.
@@ -201,7 +209,10 @@ Result<Causes> check_schema(const Kind& kind, const Value* old, const Value& obj
   std::string wrong;
   if (kind.builtin && kind.schema != nullptr) check_quantities(*kind.schema, object, FieldPath{}, wrong);
   if (readable && wrong.empty()) return causes;
-  if (!kind.builtin && !aggregated(kind)) return invalid(subject_of(kind, object), causes.take());
+  if (!kind.builtin && !aggregated(kind)) {
+    if (admission.custom_rules != nullptr) causes.add(unchecked_rules());
+    return invalid(subject_of(kind, object), causes.take());
+  }
   // Kubernetes' decoder stops at the first field that it cannot read.
   for (const FieldCause& cause : causes.list()) {
     if (wrong.empty() && cause.reason == "FieldValueTypeInvalid") wrong = cause.field + ": " + cause.message;
@@ -316,9 +327,7 @@ bool blocks_custom_rules(const FieldCause& cause) {
 void check_custom_rules(Admission& admission, const Value* old, const Value& object, Causes& causes) {
   if (admission.custom_rules == nullptr) return;
   if (std::ranges::any_of(causes.list(), blocks_custom_rules)) {
-    causes.add({"<nil>", "FieldValueInvalid",
-                "Invalid value: null: some validation rules were not checked because the object was invalid; correct "
-                "the existing errors to complete validation"});
+    causes.add(unchecked_rules());
     return;
   }
   const Schema& schema = *admission.kind->schema;
@@ -340,7 +349,7 @@ void check_embedded(const Kind& kind, const Value* old, const Value& object, Cau
 Result<Value> finish(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(object, with_schema_defaults(kind, old, std::move(object)));
-  SHIPLOG_TRY(auto causes, check_schema(kind, old, object));
+  SHIPLOG_TRY(auto causes, check_schema(admission, old, object));
 
   check_scale(kind, object, false, causes);
   unite_owners(object.edit("metadata"), admission.warnings);
@@ -492,7 +501,7 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
   const Kind& kind = *admission.kind;
   SHIPLOG_TRY(object, with_schema_defaults(kind, old, std::move(object)));
   if (old != nullptr && kind.has_status) keep_field(object, *old, "status");
-  auto readable = check_schema(kind, old, object);
+  auto readable = check_schema(admission, old, object);
   if (!readable && kind.builtin) return readable.error();
   const Rules* rules = rules_of(kind);
   if (readable && rules != nullptr && rules->fill != nullptr) {
@@ -513,7 +522,7 @@ Result<Value> admit_view(Admission& admission, Value object, const Value* old) {
   SHIPLOG_TRY(settle_identity(admission, object));
   SHIPLOG_TRY(drop_unknown(admission, object));
   if (kind.schema != nullptr) object = canonical(*kind.schema, std::move(object));
-  SHIPLOG_TRY(auto causes, check_schema(kind, nullptr, object));
+  SHIPLOG_TRY(auto causes, check_schema(admission, nullptr, object));
   if (kind.kind == "Event") check_strict_event(object, old, causes);
   if (!causes.empty()) return invalid(subject_of(kind, object), causes.take());
   return object;
@@ -558,7 +567,7 @@ Result<Value> admit_status_update(Admission& admission, const Value& old, Value 
   // What is wrong elsewhere was admitted by another schema or build: a status must not fail for it.
   Value written = Value::object();
   for (const char* field : {"apiVersion", "kind", "metadata", "status"}) keep_field(written, merged, field);
-  SHIPLOG_TRY(auto schema_causes, check_schema(kind, &old, written));
+  SHIPLOG_TRY(auto schema_causes, check_schema(admission, &old, written));
   Causes causes;
   for (const FieldCause& cause : schema_causes.list()) {
     if (cause.field.starts_with("status") && !aggregated(kind)) causes.add(cause);

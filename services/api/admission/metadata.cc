@@ -92,25 +92,28 @@ void check_annotations(const Value& annotations, Causes& causes, const std::stri
   if (size > kMostAnnotationBytes) causes.too_long(field, kMostAnnotationBytes);
 }
 
-void unite_owners(Value& metadata, std::vector<std::string>& warnings) {
+void unite_owners(Value& metadata, std::vector<std::string>& warnings, bool after_webhooks) {
   const Value* owners = metadata.find("ownerReferences");
   if (owners == nullptr) return;
-  constexpr size_t kMostWarnings = 10;
+  constexpr size_t kMostShown = 1024;  // bytes
   Value::Array kept;
   std::set<std::string_view> uids;
+  std::string duplicates;
   for (const Value& owner : owners->items()) {
     const Value& uid = owner["uid"];
     if (uid.is_empty() || uids.insert(uid.as_string()).second) {
       kept.push_back(owner);
-      continue;
+    } else if (duplicates.size() < kMostShown) {
+      duplicates += (duplicates.empty() ? "" : ", ") + printable(uid.as_string());
     }
-    if (warnings.size() >= kMostWarnings) continue;
-    warnings.push_back(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references, and "
-        "may reject such requests in the future; UID " +
-        printable(uid.as_string()) + " stands there more than once");
   }
-  if (kept.size() != owners->size()) metadata.set("ownerReferences", Value::array(std::move(kept)));
+  if (duplicates.empty()) return;
+  warnings.push_back(std::string{".metadata.ownerReferences contains duplicate entries"} +
+                     (after_webhooks ? " after mutating admission happens" : "") +
+                     "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; "
+                     "please fix your requests; duplicate UID(s) observed: " +
+                     duplicates);
+  metadata.set("ownerReferences", Value::array(std::move(kept)));
 }
 
 void check_labels(const Value& labels, const std::string& field, Causes& causes) {

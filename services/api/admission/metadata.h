@@ -9,8 +9,8 @@
 
 namespace shiplog::api {
 
-/// Drops a second reference to the same owner, with a warning (META-14).
-void unite_owners(Value& metadata, std::vector<std::string>& warnings);
+/// Drops a second reference to the same owner, with a warning (META-14). `after_webhooks`: mutating ones have made it.
+void unite_owners(Value& metadata, std::vector<std::string>& warnings, bool after_webhooks = false);
 
 /// metadata of a new object or (`creates` is false) of a replacement: name, labels, annotations, finalizers, owners
 /// (META-12, META-14).

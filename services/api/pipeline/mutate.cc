@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "services/api/admission/metadata.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
@@ -116,6 +117,7 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     auto drafted = draft(server, context, write, proposal);
     if (!drafted) co_return refused_by_admission(context, proposal, std::move(drafted).error());
     proposal.object = std::move(drafted).value();
+    unite_owners(proposal.object.edit("metadata"), proposal.warnings);
     proposal.name = proposal.object["metadata"]["name"].str();
     record_owners(server, context, write, proposal);
   }
@@ -145,7 +147,10 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     rounds.called(*index, webhook.reinvoked, changed);
   }
   proposal.object = std::move(request.object);
-  if (object) take_owners(proposal);
+  if (object) {
+    take_owners(proposal);
+    unite_owners(proposal.object.edit("metadata"), proposal.warnings, true);
+  }
   co_return std::move(proposal);
 }
 
