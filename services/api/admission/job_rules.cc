@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "events/base/names.h"
 #include "events/base/utf8.h"
@@ -115,12 +116,6 @@ void check_failure_policy(const Value& spec, const std::string& field, Causes& c
   }
 }
 
-/// A list of indexes: "1,3-5,7". Their number, or what is wrong with it.
-struct CompletedIndexes {
-  int64_t count = 0;
-  Problem problem = std::nullopt;
-};
-
 std::optional<int64_t> index_number(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -128,31 +123,58 @@ std::optional<int64_t> index_number(std::string_view text) {
   return number;
 }
 
+std::string not_increasing(int64_t previous, int64_t current) {
+  return "non-increasing order, previous: " + std::to_string(previous) + ", current: " + std::to_string(current);
+}
+
+/// "3-5" or "7", or what is wrong with it.
+struct IndexInterval {
+  int64_t first = 0;
+  int64_t last = 0;
+  Problem problem = std::nullopt;
+};
+
+IndexInterval read_interval(std::string_view text, int64_t completions) {
+  IndexInterval read;
+  const size_t dash = std::min(text.find('-'), text.size());
+  const bool single = dash == text.size();
+  const std::string_view behind = single ? text : text.substr(dash + 1);
+  if (!single && behind.find('-') != std::string_view::npos) {
+    read.problem = "the fragment " + quoted(text) +
+                   " violates the requirement that an index interval can have at most two parts separated by '-'";
+    return read;
+  }
+  for (const auto& [part, number] : {std::pair{text.substr(0, dash), &read.first}, std::pair{behind, &read.last}}) {
+    const auto parsed = index_number(part);
+    if (!parsed) {
+      read.problem = "cannot convert string to integer for index: " + quoted(part);
+    } else if (*parsed >= completions) {
+      read.problem = "too large index: " + quoted(part);
+    }
+    if (read.problem) return read;
+    *number = *parsed;
+  }
+  if (!single && read.first >= read.last) read.problem = not_increasing(read.first, read.last);
+  return read;
+}
+
+/// How many indexes are in a list ("1,3-5,7"), or what is wrong with it.
+struct CompletedIndexes {
+  int64_t count = 0;
+  Problem problem = std::nullopt;
+};
+
 CompletedIndexes read_indexes(std::string_view text, int64_t completions) {
   CompletedIndexes read;
   int64_t last = -1;
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
-    const size_t dash = std::min(part.find('-'), part.size());
-    const std::string_view ends[] = {part.substr(0, dash), dash < part.size() ? part.substr(dash + 1) : part};
-    int64_t numbers[2] = {};
-    for (size_t i = 0; i < (dash < part.size() ? 2U : 1U); ++i) {
-      const auto number = index_number(ends[i]);
-      if (!number) return {0, "cannot convert string to integer for index: " + quoted(ends[i])};
-      if (*number >= completions) return {0, "too large index: " + quoted(ends[i])};
-      numbers[i] = *number;
-    }
-    if (dash == part.size()) numbers[1] = numbers[0];
-    const bool grows = numbers[0] > last && (dash == part.size() || numbers[1] > numbers[0]);
-    if (!grows) {
-      const int64_t before = numbers[0] > last ? numbers[0] : last;
-      return {0, "non-increasing order, previous: " + std::to_string(before) +
-                     ", current: " + std::to_string(numbers[0] > last ? numbers[1] : numbers[0])};
-    }
-    read.count += numbers[1] - numbers[0] + 1;
-    last = numbers[1];
-    text.remove_prefix(std::min(comma + 1, text.size()));
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    IndexInterval interval = read_interval(text.substr(begin, end - begin), completions);
+    if (!interval.problem && interval.first <= last) interval.problem = not_increasing(last, interval.first);
+    if (interval.problem) return {0, std::move(interval.problem)};
+    read.count += interval.last - interval.first + 1;
+    last = interval.last;
+    begin = end + 1;
   }
   return read;
 }
