@@ -407,5 +407,22 @@ TEST(ResourceRegistries, NameNamespacesThatCanBeOne) {
   }
 }
 
+TEST(Addresses, OlderFieldsAllowZerosBeforeANumber) {
+  struct Case {
+    const char* type;
+    const char* object;
+  };
+  const Case cases[] = {
+      {"endpoints", R"({"subsets":[{"addresses":[{"ip":"192.168.3.011"}],"ports":[{"port":8000}]}]})"},
+      {"endpointslices.discovery.k8s.io", R"({"addressType":"IPv4","endpoints":[{"addresses":["10.244.0.011"]}]})"},
+      {"networkpolicies.networking.k8s.io", R"({"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":
+          {"cidr":"172.017.0.0/16","except":["172.17.001.0/24"]}}]}]}})"}};
+  for (const Case& each : cases) {
+    Value object = json(each.object);
+    object.set("metadata", json(R"({"name":"z"})"));
+    EXPECT_EQ(fields_of(create(each.type, object)), "no error") << each.type;
+  }
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -37,7 +37,7 @@ void check_endpoints(const Value& object, const Write&, Causes& causes) {
       for (size_t j = 0; j < addresses.size(); ++j) {
         const std::string here = at(field + "." + list, j);
         const Value& text = addresses[j]["ip"];
-        if (const auto ip = parse_ip(text.as_string())) {
+        if (const auto ip = parse_legacy_ip(text.as_string())) {
           check_reachable(*ip, text, here + ".ip", causes);
         } else {
           causes.invalid(here + ".ip", text, kNoAddress);
@@ -57,7 +57,7 @@ void check_slice_address(std::string_view type, const Value& text, const std::st
     if (const auto problem = subdomain_problem(text.as_string())) causes.invalid(field, text, *problem);
     return;
   }
-  const auto ip = parse_ip(text.as_string());
+  const auto ip = parse_legacy_ip(text.as_string());
   if (type == "IPv4" && (!ip || ip->size != 4)) return causes.invalid(field, text, "must be an IPv4 address");
   if (type == "IPv6" && (!ip || ip->size != 16)) return causes.invalid(field, text, "must be an IPv6 address");
   if (ip) check_reachable(*ip, text, field, causes);

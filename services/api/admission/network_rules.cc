@@ -83,11 +83,11 @@ void check_policy_port(const Value& port, const std::string& field, Causes& caus
 void check_ip_block(const Value& block, const std::string& field, Causes& causes) {
   const Value& cidr = block["cidr"];
   if (cidr.is_empty()) return causes.required(field + ".cidr");
-  const auto all = parse_cidr(cidr.as_string());
+  const auto all = parse_legacy_cidr(cidr.as_string());
   if (!all) return causes.invalid(field + ".cidr", cidr, kNoNetwork);
   for (size_t i = 0; i < block["except"].size(); ++i) {
     const Value& except = block["except"][i];
-    const auto some = parse_cidr(except.as_string());
+    const auto some = parse_legacy_cidr(except.as_string());
     const std::string here = at(field + ".except", i);
     if (!some) {
       causes.invalid(here, except, kNoNetwork);
