@@ -20,6 +20,7 @@
 #include "events/state/protection.h"
 #include "events/state/system_priority_classes.h"
 #include "services/api/admission/addresses.h"
+#include "services/api/admission/decoding.h"
 #include "services/api/admission/deletion.h"
 #include "services/api/admission/embedded_resources.h"
 #include "services/api/admission/event_rules.h"
@@ -108,38 +109,6 @@ Result<void> settle_identity(const Admission& admission, Value& object) {
   return ok();
 }
 
-/// CRU-6: unknown fields and duplicate keys.
-Result<void> drop_unknown(Admission& admission, Value& object) {
-  const Kind& kind = *admission.kind;
-  std::vector<std::string> dropped;
-  if (kind.schema != nullptr) object = prune(*kind.schema, std::move(object), &dropped);
-  std::vector<std::string> of_metadata;
-  Value metadata = prune(*object_meta_schema(), object["metadata"], &of_metadata);
-  for (const char* field : {"apiVersion", "kind", "metadata"}) {  // prune() lets these pass at the root
-    if (metadata.erase(field)) of_metadata.emplace_back(field);
-  }
-  object.set("metadata", std::move(metadata));
-  for (std::string& field : of_metadata) field = "metadata." + field;
-  const auto behind = std::ranges::find_if(dropped, [](const std::string& field) { return field > "metadata"; });
-  dropped.insert(behind, of_metadata.begin(), of_metadata.end());
-
-  constexpr size_t kMostComplaints = 100;  // as Kubernetes' JSON decoder
-  std::vector<std::string> complaints;
-  const auto complain = [&](const std::string& problem) {
-    if (complaints.size() < kMostComplaints) complaints.push_back(problem);
-  };
-  for (const std::string& problem : admission.duplicate_fields) complain(problem);
-  for (const std::string& field : dropped) complain("unknown field \"" + printable(field, 512) + "\"");
-  if (complaints.empty() || admission.field_validation == FieldValidation::kIgnore) return ok();
-  if (admission.field_validation == FieldValidation::kWarn) {
-    admission.warnings.insert(admission.warnings.end(), complaints.begin(), complaints.end());
-    return ok();
-  }
-  std::string all;
-  for (const std::string& complaint : complaints) all += (all.empty() ? "" : ", ") + complaint;
-  return bad_request(cannot_be_handled(kind) + "strict decoding error: " + all);
-}
-
 /// The texts of built-in quantities, which their schema takes for any text.
 void check_quantities(const Schema& schema, const Value& value, const FieldPath& place, std::string& wrong) {
   if (!wrong.empty()) return;
@@ -155,13 +124,6 @@ void check_quantities(const Schema& schema, const Value& value, const FieldPath&
     const Schema* below = known != schema.properties.end() ? known->second.get() : schema.additional.get();
     if (below != nullptr) check_quantities(*below, member.value, FieldPath{place, member.key()}, wrong);
   }
-/// Beside what is wrong with an object whose x-kubernetes-validations are not evaluated for that.
-FieldCause unchecked_rules() {
-  return {"<nil>", "FieldValueInvalid",
-          "Invalid value: null: some validation rules were not checked because the object was invalid; correct the "
-          "existing errors to complete validation"};
-}
-
   for (size_t i = 0; schema.items != nullptr && value.is_array() && i < value.size(); ++i) {
     check_quantities(*schema.items, value[i], FieldPath{place, i}, wrong);
   }
@@ -191,6 +153,13 @@ std::vector<FieldCause> schema_violations(const Kind& kind, const Value* old, co
   std::ranges::copy_if(found, std::back_inserter(changed),
                        [](const FieldCause& cause) { return cause.reason == "FieldValueTypeInvalid"; });
   return changed;
+}
+
+/// Beside what is wrong with an object whose x-kubernetes-validations are not evaluated for that.
+FieldCause unchecked_rules() {
+  return {"<nil>", "FieldValueInvalid",
+          "Invalid value: null: some validation rules were not checked because the object was invalid; correct the "
+          "existing errors to complete validation"};
 }
 
 /// Validation by the schemas. A field of the wrong type is an error, as no later check may read the object then.
@@ -512,10 +481,6 @@ Result<Value> draft(Admission& admission, const Value* old, Value object) {
 }
 
 }  // namespace
-
-std::string cannot_be_handled(const Kind& kind) {
-  return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
-}
 
 Result<Value> admit_view(Admission& admission, Value object, const Value* old) {
   const Kind& kind = *admission.kind;

@@ -68,9 +68,6 @@ Result<Value> draft_create(Admission& admission, Value object);
 Result<Value> draft_update(Admission& admission, const Value& old, Value object);
 Result<Value> draft_status_update(Admission& admission, const Value& old, Value object);
 
-/// How the error about an object that cannot be decoded begins (kBadRequest), as kube-apiserver writes it.
-std::string cannot_be_handled(const Kind& kind);
-
 /// Whether the object may be deleted (D-41). Error: kForbidden.
 Result<void> admit_delete(const Kind& kind, const Value& old);
 

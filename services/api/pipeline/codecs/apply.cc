@@ -2,9 +2,9 @@
 
 #include "events/base/utf8.h"
 #include "events/base/yaml.h"
-#include "events/kinds/builtin_kinds.h"
 #include "events/kinds/canonical_quantity.h"
 #include "events/kinds/whole_numbers.h"
+#include "services/api/admission/decoding.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/codecs/codecs.h"
 #include "services/api/versions/versions.h"
@@ -53,14 +53,10 @@ Result<Value> read_apply_patch(const RequestContext& context, const std::string&
 }
 
 /// A field that the kind does not have can have no owner. Kubernetes refuses such a patch however fields are validated.
-Result<void> check_declared(const RequestContext& context, const Value& patch) {
+Result<void> check_declared(const RequestContext& context, Value patch) {
   const Kind& kind = *context.kind;
   if (kind.schema == nullptr) return ok();
-  std::vector<std::string> unknown;
-  prune(*kind.schema, patch, &unknown);
-  std::vector<std::string> of_metadata;
-  prune(*object_meta_schema(), patch["metadata"], &of_metadata);
-  for (const std::string& field : of_metadata) unknown.push_back("metadata." + field);
+  std::vector<std::string> unknown = drop_unknown_fields(kind, patch);
   if (unknown.empty()) return ok();
   constexpr size_t kMost = 100;  // more are not reported
   constexpr size_t kLongest = 512;

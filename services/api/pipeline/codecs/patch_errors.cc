@@ -6,8 +6,8 @@
 
 #include "events/base/json.h"
 #include "events/kinds/builtin_kinds.h"
-#include "services/api/admission/admission.h"
 #include "services/api/admission/causes.h"
+#include "services/api/admission/decoding.h"
 #include "services/api/pipeline/admission_input.h"
 
 namespace shiplog::api {

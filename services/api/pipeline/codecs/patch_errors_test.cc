@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "events/base/json.h"
-#include "services/api/admission/admission.h"
+#include "services/api/admission/decoding.h"
 #include "services/api/pipeline/stages.h"
 #include "tests/support/literals.h"
 #include "tests/support/manual_server.h"
