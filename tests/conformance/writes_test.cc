@@ -184,7 +184,8 @@ TEST(Writes, CRU_06_unknown_and_doubled_fields) {
   const HttpHeaders plain{{"Content-Type", "application/yaml"}};
   const HttpHeaders applied{{"Content-Type", "application/apply-patch+yaml"}};
   const std::string line = R"(line 6: key "a" already set in map)";
-  expect_failure(in_yaml("?fieldValidation=Strict", plain), 400, "BadRequest", "strict decoding error: " + line);
+  expect_failure(in_yaml("?fieldValidation=Strict", plain), 400, "BadRequest",
+                 "strict decoding error: yaml: unmarshal errors:\n  " + line);
   expect_failure(in_yaml("?fieldValidation=Strict", applied, "PATCH"), 400, "BadRequest", "\n  " + line);
   const Answer warned_of = in_yaml("?fieldValidation=Warn", plain);
   EXPECT_EQ(warned_of.json["data"]["a"].str(), "2") << warned_of;

@@ -165,6 +165,11 @@ TEST(Admission, UnknownFieldsAreDroppedWithWarnings) {  // CRU-6, CRU-7
   Admission strict = admission_for("configmaps");
   strict.field_validation = FieldValidation::kStrict;
   const auto refused = admit_create(strict, object);
+  strict.duplicate_fields = {"line 2: key \"a\" already set in map", "line 3: key \"b\" already set in map"};
+  EXPECT_EQ(message_of(admit_create(strict, json(R"({"metadata":{"name":"c"},"dta":{}})"))),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal "
+            "errors:\n  line 2: key \"a\" already set in map\n  line 3: key \"b\" already set in map, unknown field "
+            "\"dta\"");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kBadRequest);
   EXPECT_EQ(

@@ -7,6 +7,24 @@
 #include "events/kinds/builtin_kinds.h"
 
 namespace shiplog::api {
+namespace {
+
+/// All complaints in one error. Those of the YAML reader come first, as one complaint of several lines.
+std::string joined(const std::vector<std::string>& complaints) {
+  std::string all;
+  for (const std::string& complaint : complaints) {
+    const bool of_yaml = complaint.starts_with("line ");
+    if (of_yaml) {
+      all += all.empty() ? "yaml: unmarshal errors:\n  " : "\n  ";
+    } else if (!all.empty()) {
+      all += ", ";
+    }
+    all += complaint;
+  }
+  return all;
+}
+
+}  // namespace
 
 std::string cannot_be_handled(const Kind& kind) {
   return kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": ";
@@ -42,9 +60,7 @@ Result<void> drop_unknown(Admission& admission, Value& object) {
     admission.warnings.insert(admission.warnings.end(), complaints.begin(), complaints.end());
     return ok();
   }
-  std::string all;
-  for (const std::string& complaint : complaints) all += (all.empty() ? "" : ", ") + complaint;
-  return Error{ErrorCode::kBadRequest, cannot_be_handled(kind) + "strict decoding error: " + all};
+  return Error{ErrorCode::kBadRequest, cannot_be_handled(kind) + "strict decoding error: " + joined(complaints)};
 }
 
 }  // namespace shiplog::api
