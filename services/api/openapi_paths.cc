@@ -1,7 +1,6 @@
 #include "services/api/openapi_paths.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,7 +73,9 @@ const std::vector<std::string> kObjectTypes = {"application/json", "application/
 
 std::string capitalized(std::string_view text) {
   std::string word{text};
-  if (!word.empty() && word.front() >= 'a' && word.front() <= 'z') word.front() = static_cast<char>(word.front() - 32);
+  if (!word.empty() && word.front() >= 'a' && word.front() <= 'z') {
+    word.front() = static_cast<char>(word.front() - 'a' + 'A');
+  }
   return word;
 }
 
