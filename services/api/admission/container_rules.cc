@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -244,37 +245,46 @@ void check_mounts(const Value& container, const std::string& field, Causes& caus
   }
 }
 
+std::set<std::string_view> texts_in(const Value& list, const char* name) {
+  std::set<std::string_view> texts;
+  for (const Value& each : list.items()) texts.insert(each[name].as_string());
+  return texts;
+}
+
 /// Block devices: volumes whose content has no file system.
 void check_devices(const Value& container, const PodOfContainer& pod, const std::string& field, Causes& causes) {
   const Value& devices = container["volumeDevices"];
-  const auto mounted = [&](const char* name, const Value& value) {
-    const auto same = [&](const Value& mount) { return mount[name] == value; };
-    return std::ranges::any_of(container["volumeMounts"].items(), same);
-  };
+  if (devices.size() == 0) return;
+  std::map<std::string_view, const Value*> volumes;
+  for (const Value& volume : pod.spec["volumes"].items()) volumes.emplace(volume["name"].as_string(), &volume);
+  const auto mounted_names = texts_in(container["volumeMounts"], "name");
+  const auto mounted_paths = texts_in(container["volumeMounts"], "mountPath");
   std::set<std::string_view> names;
   std::set<std::string_view> paths;
   for (size_t i = 0; i < devices.size(); ++i) {
     const Value& name = devices[i]["name"];
     const Value& path = devices[i]["devicePath"];
-    const std::string here = at(field, i);
-    const auto volumes = pod.spec["volumes"].items();
-    const auto volume = std::ranges::find_if(volumes, [&](const Value& each) { return each["name"] == name; });
+    const std::string name_field = at(field, i) + ".name";
+    const std::string path_field = at(field, i) + ".devicePath";
+    const auto volume = volumes.find(name.as_string());
     if (volume == volumes.end()) {
       if (!pod.claims.contains(name.str())) {
-        causes.add({here + ".name", "FieldValueNotFound", "Not found: \"" + name.str() + "\""});
+        causes.add({name_field, "FieldValueNotFound", "Not found: \"" + name.str() + "\""});
       }
-    } else if ((*volume)["persistentVolumeClaim"].is_null() && (*volume)["ephemeral"].is_null()) {
-      causes.invalid(here + ".name", name,
+    } else if ((*volume->second)["persistentVolumeClaim"].is_null() && (*volume->second)["ephemeral"].is_null()) {
+      causes.invalid(name_field, name,
                      "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
     }
-    if (!names.insert(name.as_string()).second) causes.invalid(here + ".name", name, "must be unique");
-    if (!paths.insert(path.as_string()).second) causes.invalid(here + ".devicePath", path, "must be unique");
+    if (!names.insert(name.as_string()).second) causes.invalid(name_field, name, "must be unique");
+    if (!paths.insert(path.as_string()).second) causes.invalid(path_field, path, "must be unique");
     Causes steps;
-    check_no_backsteps(path, here, steps);
-    if (!steps.empty()) causes.invalid(here + ".devicePath", path, "can not contain backsteps ('..')");
-    if (mounted("name", name)) causes.invalid(here + ".name", name, "must not already exist in volumeMounts");
-    if (mounted("mountPath", path)) {
-      causes.invalid(here + ".devicePath", path, "must not already exist as a path in volumeMounts");
+    check_no_backsteps(path, path_field, steps);
+    if (!steps.empty()) causes.invalid(path_field, path, "can not contain backsteps ('..')");
+    if (mounted_names.contains(name.as_string())) {
+      causes.invalid(name_field, name, "must not already exist in volumeMounts");
+    }
+    if (mounted_paths.contains(path.as_string())) {
+      causes.invalid(path_field, path, "must not already exist as a path in volumeMounts");
     }
   }
 }

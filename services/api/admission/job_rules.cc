@@ -92,7 +92,7 @@ void check_condition_patterns(const Value& patterns, const std::string& field, C
 /// What becomes of the job when one of its pods fails.
 void check_failure_policy(const Value& spec, const std::string& field, Causes& causes) {
   const Value& rules = spec["podFailurePolicy"]["rules"];
-  if (rules.size() > kMostPolicyRules) causes.too_many(field + ".rules", rules.size(), kMostPolicyRules);
+  if (rules.size() > kMostPolicyRules) return causes.too_many(field + ".rules", rules.size(), kMostPolicyRules);
   for (size_t i = 0; i < rules.size(); ++i) {
     const Value& rule = rules[i];
     const std::string here = at(field + ".rules", i);
@@ -190,7 +190,7 @@ void check_success_policy(const Value& spec, const std::string& field, Causes& c
   if (rules.size() == 0) {
     causes.required(field + ".rules", "at least one rules must be specified when the successPolicy is specified");
   }
-  if (rules.size() > kMostPolicyRules) causes.too_many(field + ".rules", rules.size(), kMostPolicyRules);
+  if (rules.size() > kMostPolicyRules) return causes.too_many(field + ".rules", rules.size(), kMostPolicyRules);
   const int64_t completions = spec["completions"].as_int();
   for (size_t i = 0; i < rules.size(); ++i) {
     const std::string here = at(field + ".rules", i);

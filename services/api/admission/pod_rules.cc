@@ -298,16 +298,19 @@ void check_values(const Value& spec, const std::set<std::string>& claims, const 
   check_os(spec, field, causes);
 }
 
-bool has_container(const Value& spec, std::string_view name) {
-  return std::ranges::any_of(kListsOfContainers, [&](const char* list) {
-    return std::ranges::any_of(spec[list].items(), [&](const Value& each) { return each["name"].as_string() == name; });
-  });
+std::set<std::string_view> container_names(const Value& spec) {
+  std::set<std::string_view> names;
+  for (const char* list : kListsOfContainers) {
+    for (const Value& container : spec[list].items()) names.insert(container["name"].as_string());
+  }
+  return names;
 }
 
 /// The older form of appArmorProfile.
-void check_app_armor_annotation(std::string_view container, const Value& profile, const Value& spec,
-                                const std::string& field, Causes& causes) {
-  if (!has_container(spec, container)) causes.invalid(field, Value{container}, "container not found");
+void check_app_armor_annotation(std::string_view container, const Value& profile,
+                                const std::set<std::string_view>& containers, const std::string& field,
+                                Causes& causes) {
+  if (!containers.contains(container)) causes.invalid(field, Value{container}, "container not found");
   const std::string_view text = profile.as_string();
   if (text.empty() || text == "runtime/default" || text == "unconfined" || text.starts_with("localhost/")) return;
   causes.invalid(field, profile, "invalid AppArmor profile name: " + quoted(text));
@@ -320,11 +323,12 @@ void check_pod_annotations(const Value& pod, const std::string& field, Causes& c
   const Value& annotations = pod["metadata"]["annotations"];
   if (annotations.size() == 0) return;
   check_annotations(annotations, causes, field);
+  const std::set<std::string_view> containers = container_names(pod["spec"]);
   for (const auto& annotation : annotations.members()) {
     const std::string here = field + "[" + std::string{annotation.key()} + "]";
     if (annotation.key().starts_with(kAppArmor)) {
       const std::string_view container = annotation.key().substr(kAppArmor.size());
-      check_app_armor_annotation(container, annotation.value, pod["spec"], here, causes);
+      check_app_armor_annotation(container, annotation.value, containers, here, causes);
     } else if (annotation.key() == kDeletionCost) {
       const std::string_view text = annotation.value.as_string();
       int32_t number = 0;

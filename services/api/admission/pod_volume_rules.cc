@@ -89,7 +89,7 @@ void check_key_volume(const Value& source, const std::string& field, Causes& cau
   check_key_files(source["items"], field + ".items", causes);
 }
 
-void check_nfs_volume(const Value& source, const std::string& field, Causes& causes) {
+void check_nfs_source(const Value& source, const std::string& field, Causes& causes) {
   const std::string_view path = source["path"].as_string();
   if (!path.starts_with('/')) causes.invalid(field + ".path", Value{path}, "must be an absolute path");
 }
@@ -223,7 +223,7 @@ constexpr VolumeRule kVolumeRules[] = {
     {"gcePersistentDisk", "persistentDisk", {"pdName"}, check_partition},
     {"awsElasticBlockStore", "awsElasticBlockStore", {"volumeID"}, check_partition},
     {"secret", "secret", {"secretName"}, check_key_volume},
-    {"nfs", "nfs", {"server", "path"}, check_nfs_volume},
+    {"nfs", "nfs", {"server", "path"}, check_nfs_source},
     {"iscsi", "iscsi", {"targetPortal", "iqn"}, check_iscsi},
     {"glusterfs", "glusterfs", {"endpoints", "path"}},
     {"flocker", "flocker", {}, check_flocker},

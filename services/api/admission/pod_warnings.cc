@@ -51,6 +51,10 @@ constexpr const char* kNullSelector = "a null labelSelector results in matching 
 constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr const char* kPreferredTerms = "preferredDuringSchedulingIgnoredDuringExecution";
 
+// A request must not take time or make an answer far beyond its size: each is compared with so many others at most.
+constexpr size_t kMostCompared = 100;
+constexpr size_t kMostWarnings = 100;
+
 /// Gathers the warnings about one pod.
 class PodWarnings {
  public:
@@ -86,7 +90,11 @@ class PodWarnings {
   }
 
  private:
-  void add(const std::string& field, std::string_view words) { warnings_.push_back(field + ": " + std::string{words}); }
+  void add(const std::string& field, std::string_view words) { add_line(field + ": " + std::string{words}); }
+  bool full() const { return warnings_.size() >= kMostWarnings; }
+  void add_line(std::string line) {
+    if (!full()) warnings_.push_back(std::move(line));
+  }
   void add_key(const std::string& field, std::string_view key, std::string_view words) {
     add(field + "[" + std::string{key} + "]", words);
   }
@@ -173,10 +181,8 @@ class PodWarnings {
     for (std::string_view path : paths) {
       while (path.ends_with('/')) path.remove_suffix(1);
       const auto other = std::ranges::find_if(before, [&](std::string_view each) { return overlap(each, path); });
-      if (other != before.end()) {
-        warnings_.push_back(about + ": overlapping paths: " + quoted(path) + " with " + quoted(*other));
-      }
-      before.insert(path);
+      if (other != before.end()) add_line(about + ": overlapping paths: " + quoted(path) + " with " + quoted(*other));
+      if (before.size() < kMostCompared) before.insert(path);
     }
   }
 
@@ -203,19 +209,19 @@ class PodWarnings {
     std::set<std::string_view> all;
     for (const Value& source : sources.items()) {
       if (source.size() == 0) {
-        warnings_.push_back(volume + " (Projected) has no sources provided");
+        add_line(volume + " (Projected) has no sources provided");
         continue;
       }
       const auto [paths, shown] = projected_paths(source);
       if (paths.empty()) continue;
       const std::string about = volume + " (Projected " + shown + ")";
       overlaps(paths, about);
+      if (all.size() >= kMostCompared) continue;
+      const std::set<std::string_view> own(paths.begin(), paths.end());
       std::set<std::string_view> both = all;
-      both.insert(paths.begin(), paths.end());
-      all.insert(paths.begin(), paths.end());
-      if (both.size() > std::set<std::string_view>(paths.begin(), paths.end()).size()) {
-        overlaps({both.begin(), both.end()}, about);
-      }
+      both.insert(own.begin(), own.end());
+      if (both.size() > own.size()) overlaps({both.begin(), both.end()}, about);
+      all = std::move(both);
     }
   }
 
@@ -330,11 +336,12 @@ class PodWarnings {
           add(here, "hostIP set without hostPort: " + as_go_prints(port));
         }
         auto& others = known[{port["containerPort"].as_int(), port["protocol"].as_string()}];
+        if (full()) return;
         for (const PortPlace& other : others) {
           const std::string_view how = relation(port, *other.port);
           if (!how.empty()) add(here, std::string{how} + " port definition with " + other.field);
         }
-        others.push_back({&port, here});
+        if (others.size() < kMostCompared) others.push_back({&port, here});
       }
     });
   }

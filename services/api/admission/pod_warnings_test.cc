@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/support/admit.h"
 
 namespace shiplog::api {
@@ -75,6 +77,14 @@ TEST(PodWarnings, OverlappingPathsInOneVolumeAreReported) {
                 {"secret":{"name":"s","items":[{"key":"a","path":"t/u"}]}},{}]}}]})"),
             "volume \"v\" (Projected Secret \"s\"): overlapping paths: \"t/u\" with \"t\"\n"
             "volume \"v\" (Projected) has no sources provided");
+}
+
+TEST(PodWarnings, AreBoundedByTheirNumber) {
+  std::string ports;
+  for (int i = 0; i < 2000; ++i) ports += R"({"containerPort":80},)";
+  ports.pop_back();
+  const std::string all = pod_warnings("{}", R"({"ports":[)" + ports + "]}");
+  EXPECT_EQ(std::ranges::count(all, '\n') + 1, 100) << "each port is like all before it";
 }
 
 TEST(PodWarnings, TemplatesHaveThemToo) {

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "events/base/ip_range.h"
+#include "events/base/json.h"
 #include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "services/api/admission/ephemeral_container_rules.h"
@@ -83,17 +84,17 @@ void fill_pod(Value& object, const Write& write) {
 }
 
 /// A toleration as it is compared: how long it lasts may change.
-Value without_seconds(Value toleration) {
+std::string without_seconds(Value toleration) {
   toleration.erase("tolerationSeconds");
-  return toleration;
+  return to_json(toleration);
 }
 
 void check_kept_tolerations(const Value& now, const Value& before, Causes& causes) {
-  const auto kept = [&](const Value& old) {
-    return std::ranges::any_of(now.items(),
-                               [&](const Value& each) { return without_seconds(each) == without_seconds(old); });
-  };
-  if (std::ranges::all_of(before.items(), kept)) return;
+  if (now == before) return;
+  std::set<std::string> kept;
+  for (const Value& each : now.items()) kept.insert(without_seconds(each));
+  if (std::ranges::all_of(before.items(), [&](const Value& old) { return kept.contains(without_seconds(old)); }))
+    return;
   causes.forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds");
 }
 
@@ -106,14 +107,12 @@ void check_lowered_deadline(const Value& now, const Value& before, Causes& cause
   }
 }
 
-bool has_gate(const Value& gates, const Value& name) {
-  return std::ranges::any_of(gates.items(), [&](const Value& each) { return each["name"] == name; });
-}
-
 void check_fewer_gates(const Value& now, const Value& before, Causes& causes) {
+  std::set<std::string_view> known;
+  for (const Value& gate : before.items()) known.insert(gate["name"].as_string());
   for (size_t i = 0; i < now.size(); ++i) {
     const Value& name = now[i]["name"];
-    if (has_gate(before, name)) continue;
+    if (known.contains(name.as_string())) continue;
     causes.forbidden(at("spec.schedulingGates", i) + ".name",
                      "only deletion is allowed, but found new scheduling gate '" + name.str() + "'");
   }
@@ -230,18 +229,18 @@ void check_pod_conditions(const Value& conditions, Causes& causes) {
 
 /// A container that has ended for good does not run again.
 void check_ended(const Value& now, const Value& before, const char* list, std::string_view restarts, Causes& causes) {
-  if (restarts == "Always") return;
+  if (restarts == "Always" || now[list] == before[list]) return;
+  std::set<std::string_view> running;
+  for (const Value& each : now[list].items()) {
+    if (each["state"]["terminated"].is_null()) running.insert(each["name"].as_string());
+  }
   for (size_t i = 0; i < before[list].size(); ++i) {
     const Value& was = before[list][i];
     const Value& ended = was["state"]["terminated"];
     if (ended.is_null() || (ended["exitCode"].as_int() != 0 && restarts == "OnFailure")) continue;
-    const bool runs = std::ranges::any_of(now[list].items(), [&](const Value& each) {
-      return each["name"] == was["name"] && each["state"]["terminated"].is_null();
-    });
-    if (runs) {
-      causes.forbidden(at(std::string{"status."} + list, i) + ".state",
-                       "may not be transitioned to non-terminated state");
-    }
+    if (!running.contains(was["name"].as_string())) continue;
+    causes.forbidden(at(std::string{"status."} + list, i) + ".state",
+                     "may not be transitioned to non-terminated state");
   }
 }
 
