@@ -298,6 +298,14 @@ TEST_F(PoliciesTest, FailurePolicyIgnoreAdmitsWhatCannotBeEvaluated) {
   EXPECT_EQ(status("POST", kPolicedMaps, config_map("bad")), 422);
 }
 
+TEST_F(PoliciesTest, ReviewsAreNotJudged) {
+  bind("p", rules("'*/*'", "'*'", "'*'") + "validations: [{expression: 'false'}]");
+  EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 422);
+  EXPECT_EQ(status("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                   json_of("{spec: {resourceAttributes: {verb: get, resource: pods}}}")),
+            201);
+}
+
 TEST_F(PoliciesTest, PoliciesThemselvesAreNotJudged) {
   bind("p", rules("'*'", "'*'", "'*'") + "validations: [{expression: 'false'}]");
   EXPECT_EQ(status("POST", kPolicedMaps, config_map("a")), 422);

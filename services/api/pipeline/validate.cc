@@ -315,8 +315,12 @@ struct AskedHooks {
 
 AskedHooks hooks_of(const Server& server, const RequestContext& context, const WriteRequest& write,
                     const Proposal& proposal) {
-  return {write.form == WriteForm::kDeletion && calls_webhooks(server, context, proposal, true),
-          calls_webhooks(server, context, proposal, false), applies_policies(server, context, proposal)};
+  AskedHooks asked;
+  asked.mutating = write.form == WriteForm::kDeletion && calls_webhooks(server, context, proposal, true);
+  asked.validating = calls_webhooks(server, context, proposal, false);
+  // As in Kubernetes: a policy that denies reviews would break the components that ask for them.
+  asked.policies = write.form != WriteForm::kReview && applies_policies(server, context, proposal);
+  return asked;
 }
 
 /// The policies, then the validating webhooks; of a deletion the mutating ones before.
