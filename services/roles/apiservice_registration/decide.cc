@@ -10,9 +10,18 @@
 namespace shiplog::apiservice_registration {
 namespace {
 
-/// Served since fold version 7 was released: decisions that journals of that version have recorded are without it.
-constexpr std::string_view kAuditGroup = "audit.shiplog.io";
-constexpr uint32_t kAuditGroupFoldVersion = 8;
+/// A group that is registered from a fold version on: recorded decisions of earlier versions are without it.
+struct AddedGroup {
+  std::string_view name;
+  uint32_t fold_version;
+};
+constexpr AddedGroup kAddedGroups[] = {{"audit.shiplog.io", 8}, {"node.k8s.io", 10}};
+
+bool added_later(std::string_view group, uint32_t fold_version) {
+  return std::ranges::any_of(
+      kAddedGroups, [&](const AddedGroup& added) { return added.name == group && fold_version < added.fold_version; });
+}
+
 constexpr const char* kManagedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 struct ServedVersion {
@@ -42,6 +51,7 @@ Rank rank_of(const ServedVersion& served) {
                                                                   {"admissionregistration.k8s.io", 16700},
                                                                   {"scheduling.k8s.io", 16600},
                                                                   {"coordination.k8s.io", 16500},
+                                                                  {"node.k8s.io", 16300},
                                                                   {"discovery.k8s.io", 16200},
                                                                   {"flowcontrol.apiserver.k8s.io", 16100}};
   if (!served.builtin) return {1000, 100};
@@ -79,7 +89,7 @@ bool names_refused(const Value& definition) {
 std::map<std::string, ServedVersion> served_versions(const State& state, const Kinds& compiled) {
   std::map<std::string, ServedVersion> served;
   for (const auto& kind : compiled.all()) {
-    if (kind->group == kAuditGroup && state.fold_version() < kAuditGroupFoldVersion) continue;
+    if (added_later(kind->group, state.fold_version())) continue;
     served.try_emplace(kind->version + "." + kind->group, ServedVersion{kind->group, kind->version, kind->builtin});
   }
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {

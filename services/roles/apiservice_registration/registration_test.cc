@@ -34,15 +34,17 @@ TEST(ApiServiceRegistration, WhatIsServedIsRegisteredInOneDecision) {
   EXPECT_EQ(policies["status"]["conditions"][0]["type"].str(), "Available");
 }
 
-TEST(ApiServiceRegistration, TheAuditGroupIsRegisteredFromFoldVersion8On) {
-  const ObjectKey audit{kApiServices, "", "v1.audit.shiplog.io"};
-  History history;
-  history.accept({FoldVersionActivated{7}});
-  history.settle(decided, {});
-  EXPECT_EQ(history.state().find(audit), nullptr);
-  history.accept({FoldVersionActivated{8}});
-  EXPECT_EQ(history.settle(decided, {}), 1);
-  EXPECT_EQ(history.state().value_of(audit)["spec"]["group"].str(), "audit.shiplog.io");
+TEST(ApiServiceRegistration, AddedGroupsAreRegisteredFromTheirFoldVersionOn) {
+  for (const auto& [group, version] : {std::pair{"audit.shiplog.io", 8U}, {"node.k8s.io", 10U}}) {
+    const ObjectKey added{kApiServices, "", std::string{"v1."} + group};
+    History history;
+    history.accept({FoldVersionActivated{version - 1}});
+    history.settle(decided, {});
+    EXPECT_EQ(history.state().find(added), nullptr) << group;
+    history.accept({FoldVersionActivated{version}});
+    EXPECT_EQ(history.settle(decided, {}), 1) << group;
+    EXPECT_EQ(history.state().value_of(added)["spec"]["group"].str(), group);
+  }
 }
 
 TEST(ApiServiceRegistration, ADefinitionBringsItsVersionsAndTakesThemWithIt) {
