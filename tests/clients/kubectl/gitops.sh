@@ -134,16 +134,20 @@ compared() {
 
 # Requests that are served by nodes: this server has none and reports it.
 refused() {
-  step "requests that only a node can serve are refused with a message: logs, exec, attach, debug, top, drain"
+  step "requests that only a node can serve are refused with a message: logs, exec, attach, top, drain"
   must run lonely --image=nginx
   local what
-  for what in "logs lonely" "exec lonely -- ls" "attach lonely" "cp lonely:/x $scratch/x" "debug lonely --image=busybox"; do
+  for what in "logs lonely" "exec lonely -- ls" "attach lonely" "cp lonely:/x $scratch/x"; do
     # shellcheck disable=SC2086
     must_refuse "member cluster" $what
   done
   must_refuse "Metrics API not available" top pods
   must_refuse "Metrics API not available" top nodes
   must_refuse 'nodes "nowhere" not found' drain nowhere
+  if able --profile debug; then
+    must debug lonely --image=busybox --container=shell
+    must_be shell get pod lonely -o 'jsonpath={.spec.ephemeralContainers[*].name}'
+  fi
   must delete pod lonely --now
 }
 
