@@ -34,7 +34,7 @@ namespace shiplog {
 ///   8  requests to members are recorded (MemberRequested); a Cluster that takes the id of another one is refused; the
 ///      group audit.shiplog.io has its APIService
 ///   9  what is observed of a Cluster may be a patch of its status
-///   10  the group node.k8s.io has its APIService
+///   10  the group node.k8s.io has its APIService; a kind is of the definition that serves it (state/served_kind.h)
 inline constexpr uint32_t kFoldVersion = 10;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.

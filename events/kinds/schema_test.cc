@@ -558,6 +558,9 @@ TEST(SchemaValidateChange, TheOrderOfAMapListDoesNotMatter) {
 TEST(SchemaValidateChange, DuplicatesMayStayWhereTheyWere) {
   EXPECT_EQ(changed_violations("spec: {must: a, set: [a, a]}", "spec: {must: a, set: [a, a, b]}"), Violations{});
   EXPECT_EQ(changed_violations("spec: {must: a, set: [a]}", "spec: {must: a, set: [a, a]}"), Violations{"spec.set[1]"});
+  EXPECT_EQ(changed_violations("spec: {must: a, named: [{name: x}, {name: y}]}",
+                               "spec: {must: a, named: [{name: x}, {name: x}]}"),
+            Violations{"spec.named[1]"});
 }
 
 TEST(SchemaValidateChange, ApiVersionIsThatOfTheWrite) {  // CRD-10

@@ -14,7 +14,6 @@ namespace shiplog {
 namespace {
 
 constexpr size_t kLongestShown = 512;
-constexpr size_t kEnoughCauses = 1000;  ///< a document may have very many, each with a long path
 
 /// A part of the document, on the stack of the walk; converted to text only when there is something to report.
 class SchemaPlace {
@@ -63,7 +62,7 @@ class StructuralRules {
   explicit StructuralRules(std::vector<FieldCause>& causes) : causes_{causes} {}
 
   void check(const Value& schema, const SchemaPlace& place, const SchemaSurroundings& around) {
-    if (!schema.is_object() || causes_.size() > kEnoughCauses) return;
+    if (!schema.is_object() || causes_.size() >= kEnoughCauses) return;
     if (around.level == StructuralLevel::kRoot) check_root(schema, place);
     check_extensions(schema, place);
     check_embedded(schema, place, around);
@@ -289,7 +288,7 @@ class StructuralRules {
 
   /// A part that only validates: what defines fields, prunes or fills in does not belong there.
   void check_values(const Value& schema, const SchemaPlace& place, bool skips_any_of) {
-    if (!schema.is_object() || causes_.size() > kEnoughCauses) return;
+    if (!schema.is_object() || causes_.size() >= kEnoughCauses) return;
     constexpr std::array<std::pair<const char*, const char*>, 9> kRefused = {{
         {"type", "must be empty to be structural"},
         {"title", "must be empty to be structural"},
@@ -349,7 +348,7 @@ class StructuralRules {
   }
 
   void check_counterpart(const Value& value, const Value& structure, const SchemaPlace& place, const SchemaPlace& at) {
-    if (causes_.size() > kEnoughCauses) return;
+    if (causes_.size() >= kEnoughCauses) return;
     if (!structure.is_object()) return required(place, "because it is defined in " + at.text());
     check_complete(value, structure, place, at);
     if (const Value& items = value["items"]; items.is_object()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,9 @@
 #include "events/base/value.h"
 
 namespace shiplog {
+
+/// A schema may have very many errors, each with a long path: no more are looked for.
+inline constexpr size_t kEnoughCauses = 100;
 
 /// Appends what kube-apiserver refuses in a schema although it can be read (see read_structural_schema()): the rules
 /// that keep a schema structural, of lists and maps, of embedded resources and of the metadata. `document` is at

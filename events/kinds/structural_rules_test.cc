@@ -257,7 +257,8 @@ TEST(StructuralRules, AreNotAppliedToWhatWasAdmitted) {
   std::vector<FieldCause> causes;
   const auto schema = read_structural_schema(
       yaml("{type: object, nullable: true, properties: {a: {type: array, x-kubernetes-list-type: map, items: {type: "
-           "string}}}, not: {type: string, properties: {b: {minLength: 1}}}}"),
+           "string}}}, not: {type: string, properties: {b: {minLength: 1}}}, x-kubernetes-validations: [{rule: \"self "
+           "!= \\r null\"}]}"),
       "s", nullptr, causes);
   EXPECT_TRUE(causes.empty());
   EXPECT_TRUE(validate(*schema, yaml("{a: [x, x]}")).empty());

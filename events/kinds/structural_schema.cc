@@ -65,6 +65,7 @@ class StructuralSchemaReader {
   }
 
   void add(std::string field, const char* reason, std::string message) {
+    if (causes_.size() >= kEnoughCauses) return;
     causes_.push_back({std::move(field), reason, std::move(message)});
   }
 
@@ -221,7 +222,9 @@ class StructuralSchemaReader {
 
   void check_rule(const ValidationRule& rule) {
     const auto is_blank = [](const std::string& text) { return trimmed(text).empty(); };
-    const auto has_lines = [](std::string_view text) { return text.find_first_of("\r\n") != std::string_view::npos; };
+    // A carriage return was no line break to earlier builds.
+    const char* breaks = budget_ == nullptr ? "\n" : "\r\n";
+    const auto has_lines = [&](std::string_view text) { return text.find_first_of(breaks) != std::string_view::npos; };
     if (is_blank(rule.rule)) {
       add(".rule", kRequired, "Required value: rule is not specified");
     } else if (!rule.message.empty() && is_blank(rule.message)) {

@@ -393,10 +393,12 @@ class Validator {
     }
     if (!value.is_array() || schema.items == nullptr || schema.list_type != Schema::ListType::kMap) return old == value;
     if (!old.is_array() || old.size() != value.size()) return false;
+    if (old == value) return true;
     const OldItems before{schema, &old};
+    std::set<const Value*> met;
     return std::ranges::all_of(value.items(), [&](const Value& item) {
       const Value* there = before.of(item);
-      return there != nullptr && corresponds(*schema.items, *there, item);
+      return there != nullptr && met.insert(there).second && corresponds(*schema.items, *there, item);
     });
   }
 

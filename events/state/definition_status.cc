@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,10 +51,11 @@ class NameRequest {
   }
 
   void take_short_names() {
-    const auto held = held_["shortNames"].items();
+    std::set<std::string_view> held;
+    for (const Value& name : held_["shortNames"].items()) held.insert(name.as_string());
     std::vector<std::string> found;
     for (const Value& name : requested_["shortNames"].items()) {
-      if (std::ranges::find(held, name) != held.end()) continue;
+      if (held.contains(name.as_string())) continue;
       if (const std::string* holder = others_.resource(name.as_string()))
         found.push_back(in_use(name.as_string(), *holder));
     }
@@ -118,6 +121,12 @@ bool is_url(std::string_view text) {
   return !host.empty() && host.find(' ') == std::string_view::npos;
 }
 
+/// Others may have taken the names of a definition that serves none.
+bool serves_some_version(const Value& definition) {
+  return std::ranges::any_of(definition["spec"]["versions"].items(),
+                             [](const Value& version) { return version["served"].as_bool(); });
+}
+
 }  // namespace
 
 void NamesInUse::add(const Value& names, const std::string& type) {
@@ -171,9 +180,10 @@ ApiApprovalState api_approval_of(const Value& definition) {
 }
 
 void settle_definition(Value& definition, const Value& before, const NamesInUse& others, UtcMillis now) {
-  NameRequest names{definition["spec"]["names"], before["status"]["acceptedNames"], others};
+  const bool established = condition_holds(before, "Established") && serves_some_version(before);
+  const Value none;
+  NameRequest names{definition["spec"]["names"], established ? before["status"]["acceptedNames"] : none, others};
   const std::optional<NameConflict> conflict = names.conflict();
-  const bool established = condition_holds(before, "Established");
   Value accepted = std::move(names).accepted();
   definition.edit("status").set("acceptedNames", std::move(accepted));
 

@@ -37,7 +37,8 @@ class NamesInUse {
   Holders resources_, kinds_;
 };
 
-/// Whether the kinds of the definition are served: it is established, or was admitted by no API server.
+/// Whether the kinds of the definition are served: it is established, or has no such condition, as no API server
+/// admitted it.
 bool serves_kinds(const Value& definition);
 /// The names by which they are served.
 const Value& accepted_names(const Value& definition);
@@ -60,8 +61,8 @@ bool needs_api_approval(std::string_view group);
 ApiApprovalState api_approval_of(const Value& definition);
 
 /// Sets status.acceptedNames and the conditions NamesAccepted, Established and KubernetesAPIApprovalPolicyConformant.
-/// `before`: the definition before the write; null: there was none. Names that it was served by it keeps, and what is
-/// established stays so. `others`: what other kinds of the group have.
+/// `before`: the definition before the write; null: there was none. If that was established and served, it stays
+/// established and keeps its names. `others`: what other kinds of the group have.
 void settle_definition(Value& definition, const Value& before, const NamesInUse& others, UtcMillis now);
 
 }  // namespace shiplog

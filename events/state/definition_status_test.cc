@@ -13,8 +13,8 @@ using given::json;
 const UtcMillis kSettled = parse_rfc3339("2026-01-02T03:04:05Z").value();
 
 Value stools(const std::string& short_names = "[]", const std::string& kind = "Stool") {
-  return json(R"({"metadata":{"name":"stools.example.com"},"spec":{"group":"example.com","names":{"plural":"stools",)"
-              R"("singular":"stool","kind":")" +
+  return json(R"({"metadata":{"name":"stools.example.com"},"spec":{"group":"example.com","versions":[{"name":"v1",)"
+              R"("served":true}],"names":{"plural":"stools","singular":"stool","kind":")" +
               kind + R"(","listKind":"StoolList","shortNames":)" + short_names + "}}}");
 }
 
@@ -98,6 +98,22 @@ TEST(DefinitionStatus, AnInvalidBundleKeepsADefinitionFromBeingServed) {  // CRD
   Value mended = with_bundle("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==");
   mended.set("status", made["status"]);
   EXPECT_TRUE(condition_holds(settled(mended, made, chairs()), "Established"));
+}
+
+TEST(DefinitionStatus, WhatIsNotServedDoesNotKeepItsNames) {  // CRD-3
+  NamesInUse taken;
+  taken.add(stools()["spec"]["names"], "others.example.com");
+  Value bad_bundle = stools();
+  bad_bundle.edit("spec").edit("conversion").edit("webhook").edit("clientConfig").set("caBundle", "Cg==");
+  Value retired = stools();
+  retired.edit("spec").edit("versions").edit_items()[0].set("served", false);
+  for (const Value& before : {settled(bad_bundle, {}, chairs()), settled(retired, {}, chairs())}) {
+    Value again = stools();
+    again.set("status", before["status"]);
+    EXPECT_TRUE(waits_for_names(settled(again, before, taken)));
+    EXPECT_FALSE(serves_kinds(settled(again, before, taken)));
+    EXPECT_TRUE(serves_kinds(settled(again, before, chairs())));
+  }
 }
 
 TEST(DefinitionStatus, OnlyWhatChangesGetsANewTime) {

@@ -8,6 +8,7 @@
 #include "events/base/ids.h"
 #include "events/base/path_segment.h"
 #include "events/kinds/kinds.h"
+#include "events/state/definition_status.h"
 #include "events/state/state.h"
 
 namespace shiplog {
@@ -33,6 +34,12 @@ struct Served {
   }
 };
 
+/// Whether a definition has this kind. Before fold version 10 also one whose names others have.
+inline bool defines_kind(const State& state, const Value& definition, std::string_view kind) {
+  if (state.fold_version() < 10) return definition["spec"]["names"]["kind"].as_string() == kind;
+  return serves_kinds(definition) && accepted_names(definition)["kind"].as_string() == kind;
+}
+
 /// How "apps/v1", "Deployment" is served: compiled in, or by a CustomResourceDefinition of this state.
 inline std::optional<Served> served_kind(const State& state, std::string_view api_version, std::string_view kind) {
   if (const Kind* known = Kinds::compiled().find_kind(api_version, kind)) {
@@ -43,7 +50,7 @@ inline std::optional<Served> served_kind(const State& state, std::string_view ap
   if (group.empty()) return std::nullopt;
   for (const auto& [name, crd] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = crd.value["spec"];
-    if (spec["group"].as_string() != group || spec["names"]["kind"].as_string() != kind) continue;
+    if (spec["group"].as_string() != group || !defines_kind(state, crd.value, kind)) continue;
     for (const Value& entry : spec["versions"].items()) {
       if (entry["name"].as_string() != version || !entry["served"].as_bool()) continue;
       return Served{std::string{group}, std::string{version}, spec["names"]["plural"].str(),

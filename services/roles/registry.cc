@@ -143,8 +143,9 @@ const RoleEntry kRoles[] = {
      [](const RoleContext& context) { return make_recorder_role(present(context.recorder, "there is a recorder")); },
      nullptr, "it writes to the ephemera, and decides nothing of the journal"},
     {"lifecycle", "",
-     "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions, Jobs "
-     "whose time after their end is over",
+     "execution namespaces of members, finalizers, owner references, terminating namespaces and definitions, names "
+     "that "
+     "definitions wait for, Jobs whose time after their end is over",
      [](const RoleContext&) { return make_lifecycle_role(); }, lifecycle::decide, ""},
     {"unified-auth", "",
      "in each member, the right to act as those who may use its proxy: ClusterRole karmada-impersonator",

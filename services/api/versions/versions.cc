@@ -213,8 +213,8 @@ const Schema& schema_of_stored(const Kind& kind, const Value& object) {
 
 enum class Unknown { kKept, kPruned };
 
-/// What is in the version of `kind`, and this is not the stored one, has been converted or was written by a request: it
-/// has its defaults.
+/// An object in the version of `kind`, where another one is stored, was converted or written by a request, and has its
+/// defaults.
 Value completed(const Kind& kind, Value object, Unknown unknown) {
   const bool as_stored = kind.storage || object["apiVersion"].as_string() != kind.api_version();
   const Schema& schema = schema_of_stored(kind, object);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/state/definition_status.h"
 #include "events/state/object.h"
 
 namespace shiplog::apiservice_registration {
@@ -78,13 +79,6 @@ Value api_service(const ServedVersion& served, UtcMillis now) {
                         {"status", Value::object({{"conditions", Value::array({std::move(available)})}})}});
 }
 
-/// CRD-3: another definition has its names.
-bool names_refused(const Value& definition) {
-  return std::ranges::any_of(definition["status"]["conditions"].items(), [](const Value& condition) {
-    return condition["type"].as_string() == "Established" && condition["status"].as_string() == "False";
-  });
-}
-
 /// By the name of the APIService: "v1.apps", "v1.".
 std::map<std::string, ServedVersion> served_versions(const State& state, const Kinds& compiled) {
   std::map<std::string, ServedVersion> served;
@@ -93,7 +87,7 @@ std::map<std::string, ServedVersion> served_versions(const State& state, const K
     served.try_emplace(kind->version + "." + kind->group, ServedVersion{kind->group, kind->version, kind->builtin});
   }
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
-    if (names_refused(definition.value)) continue;
+    if (!serves_kinds(definition.value)) continue;
     const std::string group = definition.value["spec"]["group"].str();
     for (const Value& version : definition.value["spec"]["versions"].items()) {
       if (!version["served"].as_bool()) continue;

@@ -2,6 +2,7 @@
 
 #include "events/state/condition.h"
 #include "services/roles/lifecycle/role.h"
+#include "tests/support/given.h"
 #include "tests/support/stage.h"
 
 namespace shiplog {
@@ -40,6 +41,32 @@ TEST_F(LifecycleOfDefinitions, EndsWithTheLastOfTheirObjects_CRD_13) {
   stage.write({ObjectRemoved{sofa}});
   stage.run(Millis{1000});
   EXPECT_FALSE(exists(definition));
+}
+
+TEST_F(LifecycleOfDefinitions, AnOwnerIsOfTheDefinitionThatHasTheKind_DEL_12) {
+  const auto define = [&](const char* plural, const char* established) {
+    stage.put({type::kCustomResourceDefinition, "", std::string{plural} + ".example.com"},
+              given::json(R"({"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":")" +
+                          std::string{plural} + R"(","kind":"Sofa"},"versions":[{"name":"v1","served":true}]},)" +
+                          R"("status":{"conditions":[{"type":"Established","status":")" + established + "\"}]}}"));
+  };
+  stage.write({FoldVersionActivated{10}});
+  define("aaas", "False");
+  define("sofas", "True");
+  const ObjectKey owner{"sofas.example.com", "default", "red"}, dependent{"configmaps", "default", "cushion"};
+  stage.put(owner, Value::object({{"metadata", Value::object({{"name", "red"}})}}));
+  Value owned = testing::config_map("default", "cushion", "x");
+  owned.edit("metadata")
+      .set("ownerReferences", Value::array({Value::object({{"apiVersion", "example.com/v1"},
+                                                           {"kind", "Sofa"},
+                                                           {"name", "red"},
+                                                           {"uid", uid_of(stage.state().value_of(owner))}})}));
+  stage.put(dependent, owned);
+  stage.run(Millis{1000});
+  EXPECT_TRUE(exists(dependent));
+  stage.write({ObjectRemoved{owner}});
+  stage.run(Millis{1000});
+  EXPECT_FALSE(exists(dependent));
 }
 
 TEST_F(LifecycleOfDefinitions, NamesThatBecomeFreeGoToOneThatWaitsForThem_CRD_3) {

@@ -25,7 +25,8 @@ OwnerLookup owner_of_binding(const State& state, const ObjectKey& binding, const
   const std::string_view group = split_api_version(reference["apiVersion"].as_string()).group;
   for (const auto& [name, definition] : state.objects(type::kCustomResourceDefinition)) {
     const Value& spec = definition.value["spec"];
-    if (spec["group"].as_string() != group || spec["names"]["kind"] != reference["kind"]) continue;
+    if (spec["group"].as_string() != group) continue;
+    if (!defines_kind(state, definition.value, reference["kind"].as_string())) continue;
     const SharedText ns = spec["scope"].as_string() == "Namespaced" ? binding.ns : "";
     ObjectKey key{name.name, ns, reference["name"].str()};
     const bool there = uid_of(state.value_of(key)) == reference["uid"].as_string();
