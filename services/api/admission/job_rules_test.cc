@@ -99,6 +99,13 @@ TEST(JobAdmission, TheJobInACronJobGetsTheDefaultsOfItsPodOnly) {  // CRU-10
   EXPECT_TRUE(made["suspend"].is_bool());
 }
 
+TEST(JobAdmission, APatternOfAConditionStandsForOneThatHolds) {  // CRU-10
+  const Value job =
+      stored("jobs.batch",
+             plain_job(R"({"podFailurePolicy":{"rules":[{"action":"Ignore","onPodConditions":[{"type":"A"}]}]}})"));
+  EXPECT_EQ(job["spec"]["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["status"].as_string(), "True");
+}
+
 TEST(JobAdmission, LongNamesOfCronJobsAreRefusedOnlyAtFirst) {
   Value object = json(R"({"metadata":{"name":"c"},"spec":{"schedule":"@daily"}})");
   object.edit("spec").edit("jobTemplate").set("spec", plain_job()["spec"]);
