@@ -94,18 +94,14 @@ void check_resource_values(const Value& resources, const std::string& field, Cau
   if (pages && !others) causes.forbidden(field, "HugePages require cpu or memory");
 }
 
-void check_resize_policies(const Value& container, const Value& spec, const std::string& field, Causes& causes) {
+void check_resize_policies(const Value& container, const std::string& field, Causes& causes) {
   const Value& policies = container["resizePolicy"];
   std::set<std::string_view> names;
   for (size_t i = 0; i < policies.size(); ++i) {
     const Value& name = policies[i]["resourceName"];
-    const Value& restart = policies[i]["restartPolicy"];
     if (!names.insert(name.as_string()).second) causes.duplicate(at(field, i), name);
     check_one_of(name, field, {"cpu", "memory"}, causes);
-    check_one_of(restart, field, {"NotRequired", "RestartContainer"}, causes);
-    if (spec["restartPolicy"].as_string() == "Never" && restart.as_string() != "NotRequired") {
-      causes.invalid(field, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'");
-    }
+    check_one_of(policies[i]["restartPolicy"], field, {"NotRequired", "RestartContainer"}, causes);
   }
 }
 
@@ -450,7 +446,7 @@ void check_container_values(const Value& container, const PodOfContainer& pod, b
                             Causes& causes) {
   if (container["ports"].size() > 0) check_port_names(container["ports"], field + ".ports", causes);
   check_resource_values(container["resources"], field + ".resources", causes);
-  check_resize_policies(container, pod.spec, field + ".resizePolicy", causes);
+  check_resize_policies(container, field + ".resizePolicy", causes);
   check_variables(container["env"], field + ".env", causes);
   check_variable_sets(container["envFrom"], field + ".envFrom", causes);
   check_mounts(container, field + ".volumeMounts", causes);

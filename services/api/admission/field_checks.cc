@@ -136,7 +136,7 @@ void check_reachable(const IpRange& ip, const Value& text, const std::string& fi
 }
 
 void check_ip(const Value& address, const std::string& field, Causes& causes) {
-  if (parse_ip(address.as_string())) return;
+  if (parse_legacy_ip(address.as_string())) return;
   causes.invalid(field, Value{address.as_string()}, kNoAddress);
 }
 

@@ -327,6 +327,9 @@ TEST(PodAdmission, WhatKubernetesAcceptsIsAccepted) {
                "ScheduleAnyway"}]})",
            R"({"dnsPolicy":"None","dnsConfig":{"nameservers":["1.1.1.1"],"searches":[".","_a.b."]}})",
            R"({"terminationGracePeriodSeconds":-1})",
+           R"({"hostAliases":[{"ip":"010.0.0.1","hostnames":["a"]}]})",
+           R"({"restartPolicy":"Always","initContainers":[{"name":"i","image":"i:1","resizePolicy":[{"resourceName":
+               "cpu","restartPolicy":"RestartContainer"}]}]})",
            R"({"initContainers":[{"name":"i","image":"i:1","restartPolicy":"Never"}]})",
            R"({"volumes":[{"name":"v","projected":{"sources":[{}]}},{"name":"w","hostPath":{"path":"/a"}}]})",
            R"({"securityContext":{"sysctls":[{"name":"net/ipv4.ip_local","value":"1"}],"seccompProfile":{"type":

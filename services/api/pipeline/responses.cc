@@ -1,7 +1,8 @@
 #include "services/api/pipeline/responses.h"
 
-#include <algorithm>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "events/base/json.h"
@@ -33,9 +34,10 @@ std::vector<std::string> sent_warnings(const Warnings& warnings) {
   constexpr size_t kMostBytes = 4096;
   constexpr size_t kLongestOfMany = 256;
   std::vector<std::string> sent;
+  std::set<std::string_view> known;
   size_t bytes = 0;
   for (const std::string& warning : warnings) {
-    if (warning.empty() || std::ranges::find(sent, warning) != sent.end()) continue;
+    if (warning.empty() || !known.insert(warning).second) continue;
     sent.push_back(warning);
     bytes += warning.size();
   }
