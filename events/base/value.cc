@@ -244,17 +244,20 @@ const Value* Value::find(std::string_view key) const noexcept {
 // A short key lies inside its Value with zeros after it, so two of them are equal when their words are.
 const Value* Value::find_short(Words key) const noexcept {
   const auto all = members();
-  if (all.size() <= kFew) {
-    for (const Member& member : all) {
-      if (member.key_text.words() == key) return &member.value;
-    }
-    return nullptr;
+  // A function of its own, so that the short loop needs no registers saved.
+  constexpr auto kAmongMany = [](std::span<const Member> many, Words sought) __attribute__((noinline))->const Value* {
+    Value wanted;
+    wanted.payload_.integer = static_cast<int64_t>(sought.payload);
+    wanted.meta_ = sought.meta;
+    const auto found = std::ranges::lower_bound(
+        many, wanted, [](const Value& a, const Value& b) { return before(a, b); }, &Member::key_text);
+    return found != many.end() && found->key_text.words() == sought ? &found->value : nullptr;
+  };
+  if (all.size() > kFew) return kAmongMany(all, key);
+  for (const Member& member : all) {
+    if (member.key_text.words() == key) return &member.value;
   }
-  Value wanted;
-  wanted.payload_.integer = static_cast<int64_t>(key.payload);
-  wanted.meta_ = key.meta;
-  const size_t at = lower_bound(wanted);
-  return at < all.size() && all[at].key_text.words() == key ? &all[at].value : nullptr;
+  return nullptr;
 }
 
 const Value* Value::find_long(std::string_view key) const noexcept {
