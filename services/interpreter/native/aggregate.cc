@@ -247,7 +247,7 @@ Value of_claim(const Value& items) {
   return Value::object({{"phase", phase}});
 }
 
-Value of_disruption_budget(const Value& items) {
+Value of_disruption_budget(const Value& object, const Value& items, Conditions conditions, UtcMillis now) {
   const Fields counts = {"currentHealthy", "desiredHealthy", "expectedPods", "disruptionsAllowed"};
   Value status = Value::object();
   sum(status, items, counts, counts);
@@ -256,6 +256,7 @@ Value of_disruption_budget(const Value& items) {
       status.edit("disruptedPods").set(item["clusterName"].str() + "/" + std::string{pod.key()}, pod.value);
     }
   }
+  if (conditions == Conditions::kOfMembers) set_disruption_budget_conditions(status, object, items, now);
   return status;
 }
 
@@ -288,7 +289,7 @@ std::optional<Value> of_kind(const std::string& kind, const Value& object, const
   if (kind == "v1/Pod") return of_pod(object, items, conditions, now);
   if (kind == "v1/PersistentVolume") return of_volume(items);
   if (kind == "v1/PersistentVolumeClaim") return of_claim(items);
-  if (kind == "policy/v1/PodDisruptionBudget") return of_disruption_budget(items);
+  if (kind == "policy/v1/PodDisruptionBudget") return of_disruption_budget(object, items, conditions, now);
   if (kind == "autoscaling/v2/HorizontalPodAutoscaler") return of_autoscaler(object, items, conditions, now);
   return std::nullopt;
 }

@@ -178,6 +178,17 @@ TEST(InterpreterConditions, AnAutoscalerIsLimitedWhenOneClusterLimitsIt) {
   EXPECT_EQ(condition_text(with_conditions(scaler, {able, limited}), "ScalingLimited"), "True T: m2: p");
 }
 
+TEST(InterpreterConditions, ABudgetAllowsDisruptionsWhenAllClustersDo) {
+  const Value budget = object_of("policy/v1", "PodDisruptionBudget");
+  const std::string allowed =
+      "{disruptionsAllowed: 1, conditions: [{type: DisruptionAllowed, status: 'True', reason: SufficientPods}]}";
+  const std::string refused = "{conditions: [{type: DisruptionAllowed, status: 'False', reason: InsufficientPods}]}";
+  EXPECT_EQ(condition_text(with_conditions(budget, {allowed, allowed}), "DisruptionAllowed"), "True SufficientPods: ");
+  EXPECT_EQ(condition_text(with_conditions(budget, {allowed, refused}), "DisruptionAllowed"),
+            "False InsufficientPods: m2");
+  EXPECT_TRUE(with_conditions(budget, {"{disruptionsAllowed: 1}"})["conditions"].is_null());
+}
+
 TEST(InterpreterAggregate, DaemonSetAndReplicaSetSum_T_18) {
   EXPECT_EQ(
       aggregated(object_of("apps/v1", "DaemonSet"),

@@ -158,4 +158,8 @@ void set_autoscaler_conditions(Value& status, const Value& autoscaler, const Val
   put_merged(status, autoscaler, items, "ScalingLimited", Wins::kTrue, now);
 }
 
+void set_disruption_budget_conditions(Value& status, const Value& budget, const Value& items, UtcMillis now) {
+  put_merged(status, budget, items, "DisruptionAllowed", Wins::kOther, now);
+}
+
 }  // namespace shiplog::interpreter::native

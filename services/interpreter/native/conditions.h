@@ -24,4 +24,8 @@ void set_pod_conditions(Value& status, const Value& pod, const Value& items, Utc
 /// every cluster, ScalingLimited is True when it is True in one.
 void set_autoscaler_conditions(Value& status, const Value& autoscaler, const Value& items, UtcMillis now);
 
+/// Sets the condition of a PodDisruptionBudget: DisruptionAllowed is True only when it is True in every cluster. Argo
+/// CD takes a budget without conditions for one that is not ready yet, and waits for it.
+void set_disruption_budget_conditions(Value& status, const Value& budget, const Value& items, UtcMillis now);
+
 }  // namespace shiplog::interpreter::native

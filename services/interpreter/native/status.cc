@@ -131,8 +131,10 @@ Result<Value> reflect_status(const Value& object) {
   }
   if (kind == "v1/Service") return chosen(status, {"loadBalancer"});
   if (kind == "policy/v1/PodDisruptionBudget") {
-    return chosen(status, {"disruptedPods"},
-                  {"disruptionsAllowed", "expectedPods", "desiredHealthy", "currentHealthy"});
+    Value reflected =
+        chosen(status, {"disruptedPods"}, {"disruptionsAllowed", "expectedPods", "desiredHealthy", "currentHealthy"});
+    add_conditions(reflected, status, {"DisruptionAllowed"});  // upstream collects none
+    return reflected;
   }
   if (kind == "autoscaling/v2/HorizontalPodAutoscaler") {
     Value reflected = chosen(status, {"currentReplicas"}, {"desiredReplicas"});

@@ -68,9 +68,10 @@ TEST(InterpreterStatus, OtherKinds_T_17) {
   EXPECT_EQ(reflected("v1", "Service", balanced, "{type: LoadBalancer}"),
             yaml("{loadBalancer: {ingress: [{ip: 1.2.3.4}]}}"));
   EXPECT_EQ(reflected("policy/v1", "PodDisruptionBudget",
-                      "{expectedPods: 3, disruptedPods: {a: '2026-01-01T01:00:00Z'}, conditions: [1]}"),
+                      "{expectedPods: 3, disruptedPods: {a: '2026-01-01T01:00:00Z'}, conditions: [{type: Mine}, "
+                      "{type: DisruptionAllowed}]}"),
             yaml("{expectedPods: 3, disruptedPods: {a: '2026-01-01T01:00:00Z'}, disruptionsAllowed: 0, desiredHealthy: "
-                 "0, currentHealthy: 0}"));
+                 "0, currentHealthy: 0, conditions: [{type: DisruptionAllowed}]}"));
   EXPECT_EQ(reflected("autoscaling/v2", "HorizontalPodAutoscaler",
                       "{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}, {type: Mine}]}"),
             yaml("{currentReplicas: 3, desiredReplicas: 0, conditions: [{type: AbleToScale}]}"));
