@@ -1,4 +1,4 @@
-// Strategic merge patch (SMP-1 to SMP-10).
+// Strategic merge patch (SMP-1 to SMP-11).
 #include "tests/conformance/conformance.h"
 
 namespace shiplog::e2e {
@@ -161,6 +161,19 @@ TEST(Strategic, SMP_10_patches_of_apply_of_kubectl_1_20) {
   EXPECT_EQ(containers_of(done), (Names{"one", "two"}));
   EXPECT_EQ(pod_of(done)["containers"][0]["image"].str(), "x");
   EXPECT_EQ(pod_of(done)["containers"][0]["env"].size(), 1u);
+  drop_finalizers(web);
+}
+
+TEST(Strategic, SMP_11_the_kind_of_a_patch_is_ignored) {
+  const std::string web = workload();
+  const std::string other = R"({"apiVersion":"x/v1","kind":"X","spec":{"replicas":2}})";
+  const Answer done = api().patch(web, "strategic-merge", json(other));
+  ASSERT_EQ(done.status, 200) << done;
+  EXPECT_EQ(done.json["kind"].str(), "Deployment");
+  const Answer scaled = api().patch(web + "/scale", "strategic-merge", json(other));
+  ASSERT_EQ(scaled.status, 200) << scaled;
+  EXPECT_EQ(scaled.json["kind"].str(), "Scale");
+  EXPECT_EQ(api().patch(web + "/scale", "merge", json(other)).status, 400);
   drop_finalizers(web);
 }
 

@@ -249,6 +249,23 @@ TEST_F(CodecsTest, ScalePutsReplicasIntoTheObject) {
   EXPECT_EQ(write.value().changes(proposal.value()).error().error.code, ErrorCode::kInvalid);
 }
 
+TEST_F(CodecsTest, AStrategicMergePatchChangesNoKind) {  // SMP-11
+  const Value web = json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},
+      "spec":{"replicas":1}})");
+  const auto kind_after = [&](const std::string& path, const std::string& type) {
+    const std::string body = R"({"apiVersion":"x/v1","kind":"X","spec":{"replicas":4}})";
+    const auto proposal = decoded("PATCH", path, body, type).value().propose(web);
+    if (!proposal) return std::string{"refused"};
+    const Value& object = proposal.value().object;
+    return object["apiVersion"].str() + " " + object["kind"].str() + " " + to_json(object["spec"]["replicas"]);
+  };
+  const std::string scale = std::string{kDeployment} + "/scale";
+  EXPECT_EQ(kind_after(kDeployment, "application/strategic-merge-patch+json"), "apps/v1 Deployment 4");
+  EXPECT_EQ(kind_after(scale, "application/strategic-merge-patch+json"), "autoscaling/v1 Scale 4");
+  EXPECT_EQ(kind_after(kDeployment, "application/merge-patch+json"), "x/v1 X 4") << "admission refuses it";
+  EXPECT_EQ(kind_after(scale, "application/merge-patch+json"), "refused");
+}
+
 TEST_F(CodecsTest, ScaleOfAnotherVersionIsAConflict) {
   decoded("PUT", std::string{kDeployment} + "/scale", R"({"metadata":{"resourceVersion":"2"},"spec":{"replicas":4}})");
   EXPECT_FALSE(write_->value().retries_conflicts);

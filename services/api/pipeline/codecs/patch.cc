@@ -18,7 +18,11 @@ Result<Value> patched(const Kind& kind, const Value& old, const std::string& typ
   if (type == "application/json-patch+json") return apply_json_patch(old, patch, JsonPatchRules::kKubernetes);
   if (type == "application/merge-patch+json") return apply_merge_patch(old, patch);
   if (kind.schema == nullptr) return Error{ErrorCode::kInternal, "the kind has no schema"};
-  return apply_strategic_merge_patch(old, patch, *kind.schema);
+  SHIPLOG_TRY(Value object, apply_strategic_merge_patch(old, patch, *kind.schema));
+  for (const char* field : {"apiVersion", "kind"}) {  // SMP-11
+    if (object[field].is_string()) object.set(field, old[field]);
+  }
+  return object;
 }
 
 /// The body, with a line in `complaints` about each key that stands twice, and about each member that an operation of a

@@ -70,7 +70,13 @@ Result<Value> read_scale_patch(const Kind& kind, const std::string& type, const 
 /// The Scale that a patch makes of the current one.
 Result<Value> patched_scale(const std::string& type, const Value& before, const Value& patch) {
   if (type == "application/json-patch+json") return apply_json_patch(before, patch, JsonPatchRules::kKubernetes);
-  return apply_merge_patch(before, patch);
+  SHIPLOG_TRY(Value scale, apply_merge_patch(before, patch));
+  if (type == "application/merge-patch+json") return scale;
+  // SMP-11: Ansible's k8s_scale names the kind of the workload in a strategic merge patch.
+  for (const char* field : {"apiVersion", "kind"}) {
+    if (scale[field].is_string()) scale.set(field, before[field]);
+  }
+  return scale;
 }
 
 /// The body as a Scale, whose kind the client may leave out: admission sees it.
