@@ -269,6 +269,16 @@ properties:
   EXPECT_EQ(causes[0].message, R"(Invalid value: "yesterday": at in body must be of type date-time: "yesterday")");
 }
 
+TEST(SchemaValidate, ADoubleIsAnIntegerWhileItStandsForOne) {
+  const auto schema = schema_of("{type: object, properties: {whole: {type: integer}}}");
+  const auto accepts = [&](double number) { return validate(*schema, Value::object({{"whole", number}})).empty(); };
+  EXPECT_TRUE(accepts(3.0));
+  EXPECT_TRUE(accepts(-9007199254740991.0));
+  EXPECT_FALSE(accepts(9007199254740992.0));
+  EXPECT_FALSE(accepts(1e300));
+  EXPECT_FALSE(accepts(0.5));
+}
+
 TEST(SchemaValidate, DoesNotRepeatBytesThatAreNoBase64) {
   const auto message = [](const std::string& text) {
     const auto schema = schema_of("{type: object, properties: {bytes: {type: string, format: byte}}}");

@@ -72,8 +72,13 @@ const char* type_name(Type type) {
   return "any";
 }
 
+/// Source: go-openapi/swag, IsFloat64AJSONInteger().
 bool is_whole(const Value& value) {
-  return value.is_int() || (value.is_number() && std::trunc(value.as_double()) == value.as_double());
+  constexpr double kLargest = 9007199254740991.0;  // 2^53 - 1: a larger double may stand for several integers
+  if (value.is_int()) return true;
+  if (!value.is_number()) return false;
+  const double number = value.as_double();
+  return std::abs(number) <= kLargest && std::trunc(number) == number;
 }
 
 /// `strict`: as Go's decoder reads the built-in kinds, whose integers have no fraction or exponent and 64 bits.

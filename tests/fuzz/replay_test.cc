@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "services/api/admission/admission.h"
 #include "tests/fuzz/fuzz.h"
 
 // The targets without libFuzzer: with every checked-in input and with mutations of these, the same ones every time. A
@@ -122,6 +123,50 @@ TEST_P(Fuzz, HoldsForMutationsOfThem) {
       mutate(bytes, inputs_[below(chance, inputs_.size())].bytes, chance);
     }
     run(GetParam(), "mutation " + std::to_string(number) + ", of " + seed.name, bytes);
+  }
+}
+
+/// Up to three, as edit() reads them.
+std::string some_edits(Chance& chance) {
+  std::string bytes;
+  for (size_t count = 4 * below(chance, 4); count > 0; --count) bytes += static_cast<char>(chance());
+  return bytes;
+}
+
+/// `objects` with edits where such a target expects them: behind each object, and once more for a later write.
+std::string edited(std::string objects, Chance& chance) {
+  constexpr std::string_view kNoEdits = "\n---\n\n---\n";
+  if (const size_t at = objects.find(kNoEdits); at != std::string::npos) objects.insert(at + 5, some_edits(chance));
+  return objects + "\n---\n" + some_edits(chance) + "\n---\n" + some_edits(chance);
+}
+
+TEST(EditedObjects, AreRefusedOrStayWritable) {
+  constexpr size_t kEdits = 120;  // of each object
+  Chance chance{17};
+  size_t edits = 0;
+  for (const FuzzTarget& target : targets()) {
+    if (target.name != "admission" && target.name != "custom_resources") continue;
+    for (const Input& input : inputs_of(target.name)) {
+      for (size_t number = 0; number < kEdits; ++number, ++edits) {
+        run(target, "edit " + std::to_string(number) + ", of " + input.name, edited(input.bytes, chance));
+      }
+    }
+  }
+  EXPECT_GT(edits, 50 * kEdits);
+}
+
+// Otherwise their edits test little.
+TEST(EditedObjects, AreAcceptedBeforeTheyAreEdited) {
+  for (const Input& input : inputs_of("admission")) {
+    const Value object = json_or_null(input.bytes);
+    const Kind& kind = kind_of(object);
+    api::Admission admission;
+    admission.kinds = &Kinds::compiled();
+    admission.kind = &kind;
+    if (kind.namespaced) admission.ns = "default";
+    const auto created = api::admit_create(admission, object);
+    EXPECT_TRUE(created.has_value()) << input.name << ": " << created.error().message;
+    EXPECT_EQ(kind.kind, object["kind"].as_string());
   }
 }
 

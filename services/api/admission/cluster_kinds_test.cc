@@ -347,6 +347,16 @@ TEST(ApiServices, AreNamedAfterWhatTheyServe) {
             "metadata.name,spec.groupPriorityMinimum,spec.versionPriority,spec.caBundle,spec.insecureSkipTLSVerify");
 }
 
+TEST(ApiServices, WithoutAStatusGetNone) {
+  const char* type = "apiservices.apiregistration.k8s.io";
+  Value old = stored(type, json(R"({"metadata":{"name":"v1.a.io"},"spec":{"group":"a.io","version":"v1",
+      "groupPriorityMinimum":100,"versionPriority":10,"service":{"namespace":"n","name":"s"}}})"));
+  old.erase("status");
+  const auto updated = update(type, old, old);
+  ASSERT_TRUE(updated.has_value()) << message_of(updated);
+  EXPECT_EQ(updated.value(), old);
+}
+
 TEST(FlowControl, IsCheckedThoughNothingIsQueuedYet) {
   const char* schemas = "flowschemas.flowcontrol.apiserver.k8s.io";
   const auto made = create(schemas, json(R"({"metadata":{"name":"f"},"spec":{"priorityLevelConfiguration":{"name":"p"},

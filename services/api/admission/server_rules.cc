@@ -131,7 +131,13 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
 void fill_api_service(Value& object, const Write& write) {
   if (!object["spec"]["service"].is_null()) {
     const bool was_remote = write.old != nullptr && !(*write.old)["spec"]["service"].is_null();
-    object.set("status", was_remote ? (*write.old)["status"] : Value::object());
+    object.set("status", Value::object());
+    if (!was_remote) return;
+    if (const Value* observed = write.old->find("status")) {
+      object.set("status", *observed);
+    } else {
+      object.erase("status");
+    }
     return;
   }
   Value available = Value::object({{"type", "Available"},
