@@ -177,6 +177,8 @@ void RequestMeter::responded(int status, size_t bytes) {
 void RequestMeter::streaming(int status) {
   if (!is_inflight_) return;
   leave_inflight();
+  // It is passed on to a member or to another API server. A watch would count as a GET that took minutes.
+  if (labels_.resource.empty()) labels_.verb = "CONNECT";
   stream_status_ = status;
   long_running_ = long_running(labels_);
   long_running_.add(1);

@@ -11,7 +11,7 @@ namespace shiplog::api {
 /// The labels that kube-apiserver's metrics of requests have, but for `code`. All of them are from closed sets or name
 /// kinds that are served: nothing else that a client sends becomes a label.
 struct RequestLabels {
-  std::string verb;  ///< GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE, DELETECOLLECTION; OTHER
+  std::string verb;  ///< GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE, DELETECOLLECTION, CONNECT; OTHER
   std::string dry_run, group, version, resource, subresource;
   std::string scope;  ///< resource, namespace, cluster; empty: not about a resource
 };

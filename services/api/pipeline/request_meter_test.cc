@@ -98,6 +98,24 @@ TEST_F(RequestMeterTest, AStreamIsALongRunningRequestUntilItEnds) {
   EXPECT_EQ(sum_of("apiserver_request_total"), total + 1);
 }
 
+// Alerts on the duration of GET requests, such as those of kube-prometheus, would otherwise fire for a watch of a
+// member.
+TEST_F(RequestMeterTest, AStreamThatIsPassedOnIsNoGet) {
+  const std::string labels = R"(dry_run="",group="",version="",resource="",subresource="",scope="",)"
+                             R"(component="apiserver"})";
+  const std::string connects = R"(apiserver_request_duration_seconds_count{verb="CONNECT",)" + labels;
+  const std::string gets = R"(apiserver_request_duration_seconds_count{verb="GET",)" + labels;
+  const double before = sum_of(connects);
+  const double gets_before = sum_of(gets);
+  {
+    RequestMeter meter{
+        ManualServer::request("GET", "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/pods", "")};
+    meter.streaming(200);
+  }
+  EXPECT_EQ(sum_of(connects), before + 1);
+  EXPECT_EQ(sum_of(gets), gets_before);
+}
+
 TEST_F(RequestMeterTest, ARequestThatIsDroppedCountsAs500) {
   const std::string dropped = R"(apiserver_request_total{verb="PUT",dry_run="",group="",version="",resource="",)"
                               R"(subresource="",scope="",component="apiserver",code="500"})";
