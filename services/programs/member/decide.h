@@ -25,6 +25,9 @@ Result<Decided> decide_job(const State& state, const ObjectKey& key, UtcMillis n
 Result<Decided> decide_cron_job(const State& state, const ObjectKey& key, UtcMillis now);
 /// Cluster IP, node ports and the load balancer's address of a Service; the load balancer's address of an Ingress.
 Result<Decided> decide_address(const State& state, const ObjectKey& key, UtcMillis now);
+/// A PersistentVolumeClaim is bound as soon as it exists, with the capacity that it requests, as if a provisioner had
+/// made its volume; there is no PersistentVolume.
+Result<Decided> decide_claim(const State& state, const ObjectKey& key, UtcMillis now);
 /// The ServiceAccount `default` of a Namespace.
 Result<Decided> decide_service_account(const State& state, const ObjectKey& key, UtcMillis now);
 

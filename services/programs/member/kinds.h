@@ -6,6 +6,7 @@ namespace shiplog::member {
 inline constexpr const char* kPods = "pods";
 inline constexpr const char* kNodes = "nodes";
 inline constexpr const char* kServices = "services";
+inline constexpr const char* kClaims = "persistentvolumeclaims";
 inline constexpr const char* kServiceAccounts = "serviceaccounts";
 inline constexpr const char* kDeployments = "deployments.apps";
 inline constexpr const char* kReplicaSets = "replicasets.apps";

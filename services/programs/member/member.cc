@@ -114,6 +114,7 @@ std::vector<std::unique_ptr<Role>> make_member_services(const MemberOptions& opt
   add(make_resource_quota());
   add({"cronjob", {member::kCronJobs}, "CronJob", member::decide_cron_job, member::look_again_cron_job, {}});
   add({"address", {member::kServices, member::kIngresses}, "", member::decide_address, {}, {}});
+  add({"claim", {member::kClaims}, "", member::decide_claim, {}, {}});
   add({"endpointslice", {member::kServices}, "Service", member::decide_endpoint_slices, {}, member::wake_services});
   add({"autoscaler", {member::kAutoscalers}, "", member::decide_autoscaler, {}, member::wake_autoscalers});
   add({"disruption",

@@ -220,6 +220,19 @@ TEST(MemberAddress, ServicesGetAddressesOfTheirOwn) {
   EXPECT_EQ(member.find(kServices, "s3")["spec"]["clusterIP"].as_string(), before);
 }
 
+// `helm install --wait`, Flux and Argo CD wait for it.
+TEST(MemberClaim, IsBoundWithTheCapacityThatItRequests) {
+  SimulatedMember member;
+  const Value claim = json(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},
+      "spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})");
+  member.put(kClaims, claim);
+  member.stage.run(Millis{1000});
+  const Value& bound = member.find(kClaims, "data");
+  EXPECT_EQ(bound["status"], json(R"({"phase":"Bound","accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"}})"));
+  EXPECT_EQ(bound["spec"]["volumeName"].str(), "pvc-" + bound["metadata"]["uid"].str());
+  member.expect_settled();
+}
+
 TEST(MemberServiceAccount, EveryNamespaceHasADefaultOne) {
   SimulatedMember member;
   EXPECT_FALSE(member.find(kServiceAccounts, "default").is_null());
