@@ -303,6 +303,7 @@ TEST(Escalation, BindingNeedsTheRolesPermissionsOrTheVerbBind) {  // AUTHZ-5
   const auto missing = escalation(given.policy, kJane, key, {}, to("none"));
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->code, ErrorCode::kNotFound);
+  EXPECT_EQ(missing->message.substr(0, missing->message.find(' ')), "rolebindings.rbac.authorization.k8s.io");
   given
       .cluster_role("binder", R"([{"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],
                                     "resources":["clusterroles"],"resourceNames":["big"]}])")
