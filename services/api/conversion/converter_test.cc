@@ -29,6 +29,8 @@ class ConverterTest : public ::testing::Test {
   }
   ~ConverterTest() override {
     webhooks_.stop();
+    const std::lock_guard lock{mutex_};
+    frozen_ = false;  // what still arrives is not held
     held_.clear();
   }
 
