@@ -250,6 +250,15 @@ TEST(OpenApi, ListsOfAllNamespacesAreWhereOldClientsLookForAKind) {  // kubectl 
   EXPECT_EQ(list["x-kubernetes-action"].str(), "list");
 }
 
+TEST(OpenApi, TheMetadataOfObjectsIsADefinition) {  // OA-15
+  const std::string name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+  OpenApiDocuments documents;
+  const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());
+  const Value swagger = parse_json(documents.version2({kinds}, false)->body).value();
+  EXPECT_EQ(swagger["definitions"][name]["properties"]["labels"]["type"].str(), "object");
+  EXPECT_NE(documents.version2({kinds}, true)->body.find(name), std::string::npos);
+}
+
 TEST(OpenApi, DocumentsChangeOnlyWithTheirKinds) {  // OA-9
   OpenApiDocuments documents;
   const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());

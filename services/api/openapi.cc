@@ -86,7 +86,9 @@ Value status_schema() {
 }  // namespace
 
 const Value& shared_schemas() {
+  // Terraform's kubernetes_manifest looks the metadata of every object up by the name of its definition.
   static const Value kShared = Value::object({{kListMetaDefinition, list_meta_schema()},
+                                              {kObjectMetaDefinition, to_openapi(*object_meta_schema())},
                                               {kStatusDefinition, status_schema()},
                                               {kDeleteOptionsDefinition, body_schema("meta.DeleteOptions")},
                                               {kScaleDefinition, body_schema("autoscaling.Scale")}});

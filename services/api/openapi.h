@@ -8,7 +8,7 @@
 
 namespace shiplog::api {
 
-/// What the documents of all groups define: the metadata of lists, Status, DeleteOptions, Scale.
+/// What the documents of all groups define: the metadata of lists and objects, Status, DeleteOptions, Scale.
 const Value& shared_schemas();
 
 /// GET /openapi/v3/api/v1, /openapi/v3/apis/GROUP/VERSION (OA-11): schemas and operations. Null: unknown.

@@ -11,6 +11,7 @@
 namespace shiplog::api {
 
 constexpr std::string_view kListMetaDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+constexpr std::string_view kObjectMetaDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 constexpr std::string_view kStatusDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 constexpr std::string_view kDeleteOptionsDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 constexpr std::string_view kScaleDefinition = "io.k8s.api.autoscaling.v1.Scale";

@@ -262,5 +262,11 @@ TEST(OpenApi, OA_14_operations_are_described_as_they_are) {
   }
 }
 
+TEST(OpenApi, OA_15_the_metadata_of_objects_is_a_definition) {
+  const Answer two = api().get("/openapi/v2", "application/json");
+  const Value& metadata = two.json["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"];
+  EXPECT_EQ(metadata["properties"]["labels"]["type"].str(), "object");
+}
+
 }  // namespace
 }  // namespace shiplog::e2e
