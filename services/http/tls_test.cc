@@ -76,6 +76,13 @@ TEST(Tls, RefusesNamesThatAreNone) {
   EXPECT_FALSE(inspect_certificate("no pem"));
 }
 
+TEST_F(TlsFiles, KeysNameTheirAlgorithm) {
+  const KeyPair authority = make_authority("ca", valid_for_days(kNow, 10)).value();
+  const KeyPair client = issue_client_certificate(authority, "x", {}, valid_for_days(kNow, 5)).value();
+  EXPECT_THAT(authority.key_pem, ::testing::StartsWith("-----BEGIN EC PRIVATE KEY-----\n"));
+  EXPECT_THAT(client.key_pem, ::testing::StartsWith("-----BEGIN EC PRIVATE KEY-----\n"));
+}
+
 TEST_F(TlsFiles, AuthorityIsMadeOnceAndItsKeyIsPrivate) {
   const KeyPair made = load_or_create_authority(folder + "/ca", "ca", kNow).value();
   const KeyPair again = load_or_create_authority(folder + "/ca", "ca", kNow).value();

@@ -91,7 +91,8 @@ Result<std::string> to_pem(X509* certificate) {
 
 Result<std::string> to_pem(EVP_PKEY* key) {
   const Bio out{::BIO_new(::BIO_s_mem())};
-  if (::PEM_write_bio_PKCS8PrivateKey(out.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) return error();
+  if (::PEM_write_bio_PrivateKey_traditional(out.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1)
+    return error();
   return text_of(out.get());
 }
 

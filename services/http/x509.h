@@ -39,6 +39,7 @@ Certificate next_certificate(BIO* bio);
 Certificate read_certificate(const std::string& pem);
 PrivateKey read_private_key(const std::string& pem);
 Result<std::string> to_pem(X509* certificate);
+/// In the form that names the algorithm ("BEGIN EC PRIVATE KEY"): fabric8's client for Java takes any other for RSA.
 Result<std::string> to_pem(EVP_PKEY* key);
 
 std::string text_of(const ASN1_STRING* value);
