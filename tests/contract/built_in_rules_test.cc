@@ -1,3 +1,4 @@
+#include "events/base/json.h"
 #include "tests/contract/contract.h"
 
 // What the built-in kinds demand that only a served API shows.
@@ -61,6 +62,19 @@ TEST(BuiltInRules, AReviewHasNoName) {  // AUTHZ-7
   EXPECT_EQ(review(local, R"({"namespace":"default"})").status, 201);
   expect_failure(review(local, R"({"namespace":"default","labels":{"a":"b"}})"), 422, "Invalid",
                  "must be empty except for namespace");
+}
+
+TEST(BuiltInRules, JobsGetASelectorThatNoOneOwns) {  // CRU-10
+  const Value job = api()
+                        .post("/apis/batch/v1/namespaces/default/jobs", json(R"({"metadata":{"name":"sum"},
+      "spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})"))
+                        .json;
+  const std::string uid = job["metadata"]["uid"].str();
+  EXPECT_FALSE(uid.empty());
+  EXPECT_EQ(job["spec"]["selector"]["matchLabels"]["batch.kubernetes.io/controller-uid"].str(), uid);
+  EXPECT_EQ(job["spec"]["template"]["metadata"]["labels"]["job-name"].str(), "sum");
+  EXPECT_EQ(to_json(job["metadata"]["managedFields"]).find("f:selector"), std::string::npos);
+  EXPECT_EQ(api().remove("/apis/batch/v1/namespaces/default/jobs/sum").status, 200);
 }
 
 TEST(BuiltInRules, NodesAreCreatedWithTheirStatus) {  // CRU-1

@@ -19,8 +19,8 @@
 namespace shiplog::api {
 namespace {
 
-/// Defaults of a JobSpec. Its selector and the labels that go with it carry the job's uid: the cluster that runs the
-/// job makes them, as the uid there is another one.
+/// Defaults of a JobSpec. Its selector and the labels that go with it follow when the job has its uid:
+/// generate_job_selector.
 void fill_job_spec(Value& spec) {
   if (spec["completions"].is_null() && spec["parallelism"].is_null()) spec.set("completions", 1);
   if (spec["backoffLimit"].is_null()) spec.set("backoffLimit", 6);

@@ -1,3 +1,4 @@
+#include "services/api/admission/job_selector.h"
 #include "tests/support/admit.h"
 
 namespace shiplog::api {
@@ -340,6 +341,25 @@ TEST(WorkloadAdmission, SelectorsOfJobsAreGenerated) {
   EXPECT_EQ(fields_of(create("cronjobs.batch", cron_job(Value::object(), json(R"({"manualSelector":true,"selector":
                 {"matchLabels":{"app":"a"}}})")))),
             "spec.jobTemplate.spec.selector,spec.jobTemplate.spec.manualSelector");
+}
+
+TEST(WorkloadAdmission, SelectorsAndLabelsOfJobsCarryTheirUid_CRU_10) {
+  const auto generated = [](const char* spec) {
+    Value job = Value::object({{"metadata", json(R"({"name":"sum","uid":"u"})")}, {"spec", json(spec)}});
+    generate_job_selector(job);
+    return job["spec"];
+  };
+  EXPECT_EQ(generated(R"({"template":{"metadata":{"labels":{"app":"a"}}}})"),
+            json(R"({"selector":{"matchLabels":{"batch.kubernetes.io/controller-uid":"u"}},
+                "template":{"metadata":{"labels":{"app":"a","batch.kubernetes.io/controller-uid":"u",
+                "batch.kubernetes.io/job-name":"sum","controller-uid":"u","job-name":"sum"}}}})"));
+  const Value copied = json(R"({"selector":{"matchLabels":{"batch.kubernetes.io/controller-uid":"v"}},
+      "template":{"metadata":{"labels":{"batch.kubernetes.io/controller-uid":"v",
+      "batch.kubernetes.io/job-name":"sum","controller-uid":"v","job-name":"sum"}}}})");
+  EXPECT_EQ(generated(to_json(copied).c_str()), copied) << "a copy of a job of a cluster";
+  const Value manual = json(R"({"manualSelector":true,"selector":{"matchLabels":{"app":"a"}},
+      "template":{"metadata":{"labels":{"app":"a"}}}})");
+  EXPECT_EQ(generated(to_json(manual).c_str()), manual);
 }
 
 TEST(WorkloadAdmission, IndexedJobsCountTheirCompletions) {

@@ -4,6 +4,7 @@
 #include "events/base/json.h"
 #include "events/fold/fold.h"
 #include "events/state/policy_identity.h"
+#include "services/api/admission/job_selector.h"
 #include "services/api/auth/token_secret.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/pipeline/admission_input.h"
@@ -231,6 +232,10 @@ awaitable<StageResult<Value>> complete_creation(const Server& server, const Requ
   // Not before the owners of the fields are recorded: an apply that has neither of the two must not remove them.
   if (server.options.control_plane && is_propagation_policy(key.type)) {
     identify_policy(object, !context.kind->namespaced, random_uid(server));
+  }
+  if (key.type == "jobs.batch") {  // after the owners too: they do not own what is generated
+    give_identity(server, object);
+    generate_job_selector(object);
   }
   const bool checks_namespace = !key.ns.empty() && context.kind->ephemeral;
   const bool adds_token = !dry_run && server.options.tokens != nullptr && key.type == type::kSecret &&
