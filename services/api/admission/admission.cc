@@ -396,8 +396,10 @@ Result<void> check_versions(const Admission& admission, const Value& old, const 
   }
   const Value& version = object["metadata"]["resourceVersion"];
   if ((version.is_empty() || version.as_string() == "0") && needs_version(kind)) {
-    return invalid(subject, {{"metadata.resourceVersion", "FieldValueInvalid",
-                              "Invalid value: 0: must be specified for an update"}});
+    // The store of kube-apiserver refuses it, which knows the resource and not the kind, and prints a number of Go.
+    return invalid(
+        {kind.group, kind.plural, kind.plural, subject.name},
+        {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0x0: must be specified for an update"}});
   }
   return ok();
 }

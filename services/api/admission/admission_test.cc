@@ -284,6 +284,9 @@ TEST(Admission, CustomResourcesNameTheVersionTheyReplace) {  // CRU-2
   EXPECT_EQ(fields_of(update(kRebalancers, old, object)), "metadata.resourceVersion");
   object.edit("metadata").set("resourceVersion", "0");
   EXPECT_EQ(fields_of(update(kRebalancers, old, object)), "metadata.resourceVersion") << "no object has it";
+  EXPECT_NE(update(kRebalancers, old, object).error().message.find("workloadrebalancers.apps.karmada.io "),
+            std::string::npos)
+      << "the resource, not the kind";
   const Value map = stored("configmaps", kConfigMap);
   Value unconditional = map;
   unconditional.edit("metadata").erase("resourceVersion");
