@@ -37,6 +37,7 @@ void fill_job(Value& object, const Write&) {
   if (object["spec"].is_object()) fill_job_spec(object.edit("spec"));
 }
 
+constexpr size_t kLongestJobName = 63;  // a label of its pods
 constexpr size_t kMostPolicyRules = 20;
 constexpr size_t kMostExitCodes = 255;
 
@@ -318,6 +319,10 @@ void check_job(const Value& object, const Write& write, Causes& causes) {
   check_job_spec(spec, old_of(write)["spec"], "spec", causes);
   if (write.old == nullptr) {
     check_job_selector(spec, causes);
+    const Value& name = object["metadata"]["name"];  // becomes a label: generate_job_selector
+    if (!spec["manualSelector"].as_bool() && name.as_string().size() > kLongestJobName) {
+      causes.invalid("spec.template.labels", name, "must be no more than 63 characters");
+    }
   } else if (spec["manualSelector"].as_bool() && spec["selector"].is_null()) {
     causes.required("spec.selector");
   }

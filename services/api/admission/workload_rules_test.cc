@@ -343,6 +343,14 @@ TEST(WorkloadAdmission, SelectorsOfJobsAreGenerated) {
             "spec.jobTemplate.spec.selector,spec.jobTemplate.spec.manualSelector");
 }
 
+TEST(WorkloadAdmission, NamesOfJobsAreLabels) {
+  Value named = job("Never");
+  named.edit("metadata").set("name", std::string(64, 'a'));
+  EXPECT_EQ(fields_of(create("jobs.batch", named)), "spec.template.labels");
+  named.edit("metadata").set("name", std::string(63, 'a'));
+  EXPECT_EQ(message_of(create("jobs.batch", named)), "no error");
+}
+
 TEST(WorkloadAdmission, SelectorsAndLabelsOfJobsCarryTheirUid_CRU_10) {
   const auto generated = [](const char* spec) {
     Value job = Value::object({{"metadata", json(R"({"name":"sum","uid":"u"})")}, {"spec", json(spec)}});
