@@ -15,6 +15,7 @@
 #include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/responses.h"
+#include "services/api/proxied_request.h"
 #include "services/api/selector/selector.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
@@ -523,6 +524,14 @@ void Watches::start(const RequestContextPtr& context, const ReadOptions& options
   if (!labels) return fail(*context, labels.error());
   auto fields = parse_field_selector(options.field_selector, *context->kind);
   if (!fields) return fail(*context, fields.error());
+  if (upgrade_protocol(context->request) == "websocket") {
+    // W-18. fabric8's client for Java reads a 200 to its end before it goes over to HTTP, and repeats after any 5xx.
+    HttpResponse refusal;
+    refusal.status = 200;
+    refusal.headers.set("Content-Type", "application/json");
+    refusal.headers.set("Cache-Control", "no-cache, private");
+    return context->writer->send(std::move(refusal));
+  }
   auto session =
       std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
   const Revision wanted = options.send_initial_events ? options.revision.value_or(Revision{}) : Revision{};

@@ -314,5 +314,13 @@ TEST(Watches, W_17_they_end_when_the_schema_of_their_kind_changes) {
   EXPECT_EQ(api().remove(definition).status, 200);
 }
 
+TEST(Watches, W_18_a_watch_over_websockets_ends_at_once) {
+  const std::string maps = in(own_namespace(), "configmaps");
+  const Answer refused =
+      api().call("GET", maps + "?watch=1", {}, {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}});
+  EXPECT_EQ(refused.status, 200) << refused;
+  EXPECT_EQ(refused.body, "");
+}
+
 }  // namespace
 }  // namespace shiplog::e2e
