@@ -181,7 +181,7 @@ TEST(Access, AUTHZ_01_a_selected_name_is_a_requested_name) {
 TEST(Access, AUTHZ_06_initial_roles) {
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/";
   for (const char* name : {"cluster-admin", "admin", "edit", "view", "system:discovery", "system:public-info-viewer",
-                           "system:basic-user", "system:node-bootstrapper"}) {
+                           "system:basic-user", "system:node-bootstrapper", "system:monitoring"}) {
     const Answer role = api().get(roles + name);
     EXPECT_EQ(role.json["metadata"]["labels"]["kubernetes.io/bootstrapping"].str(), "rbac-defaults") << name << role;
   }
@@ -196,6 +196,7 @@ TEST(Access, AUTHZ_06_initial_roles) {
   EXPECT_EQ(subjects("cluster-admin"), Names{"system:masters"});
   EXPECT_EQ(subjects("system:discovery"), Names{"system:authenticated"});
   EXPECT_EQ(subjects("system:basic-user"), Names{"system:authenticated"});
+  EXPECT_EQ(subjects("system:monitoring"), Names{"system:monitoring"});
   EXPECT_EQ(subjects("system:public-info-viewer"), (Names{"system:authenticated", "system:unauthenticated"}));
   EXPECT_EQ(as("anybody", "GET", "/api").status, 200);
   EXPECT_EQ(as("anybody", "GET", "/apis/apps/v1").status, 200);

@@ -117,6 +117,10 @@ std::vector<BootstrapRole> roles() {
            "",
            nullptr,
            {paths("/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/")}},
+          {"system:monitoring",
+           "",
+           nullptr,
+           {paths("/healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*")}},
           {"system:node-bootstrapper",
            "",
            nullptr,
@@ -206,6 +210,7 @@ std::vector<std::pair<ObjectKey, Value>> make_bootstrap_access() {
   bind("system:basic-user", {kAuthenticatedGroup});
   bind("system:discovery", {kAuthenticatedGroup});
   bind("shiplog:request-producer", {kAuthenticatedGroup});
+  bind("system:monitoring", {"system:monitoring"});
   bind("system:public-info-viewer", {kAuthenticatedGroup, kUnauthenticatedGroup});
   bind("system:service-account-issuer-discovery", {"system:serviceaccounts"});
   // The administrators of upstream's installers, and of the kubeconfig that is written here.

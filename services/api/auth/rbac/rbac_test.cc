@@ -375,6 +375,17 @@ TEST(Bootstrap, SystemAdminMayReachAllMembers_1_16_8) {
           .allowed);
 }
 
+TEST(Bootstrap, MonitorsReadMetricsAndHealth) {  // AUTHZ-6
+  RbacPolicy policy;
+  for (const auto& [key, object] : bootstrap_access()) policy.put(key, object);
+  const User monitor{"prometheus", {"system:monitoring", kAuthenticatedGroup}, "", {}};
+  for (const char* path : {"/metrics", "/readyz", "/livez/ping"}) {
+    EXPECT_TRUE(policy.decide(monitor, attributes_of("GET", path, {})).allowed) << path;
+  }
+  EXPECT_FALSE(policy.decide(monitor, attributes_of("POST", "/metrics", {})).allowed);
+  EXPECT_FALSE(policy.decide({"ann", {kAuthenticatedGroup}, "", {}}, attributes_of("GET", "/metrics", {})).allowed);
+}
+
 TEST(Attributes, OfARequestToAMemberAreThoseOfTheProxy) {  // 9.2.4
   const std::string path = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy";
   for (const std::string rest : {"", "/api/v1/pods", "/apis/apps/v1/namespaces/a/deployments/b/scale"}) {
