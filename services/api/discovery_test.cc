@@ -259,6 +259,25 @@ TEST(OpenApi, TheMetadataOfObjectsIsADefinition) {  // OA-15
   EXPECT_NE(documents.version2({kinds}, true)->body.find(name), std::string::npos);
 }
 
+TEST(OpenApi, TheSchemaOfADefinitionRefersToItself) {  // OA-16
+  const std::string name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+  const std::string reference = "#/definitions/" + name;
+  OpenApiDocuments documents;
+  const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());
+  const Value definitions = parse_json(documents.version2({kinds}, false)->body).value()["definitions"];
+  const Value& version =
+      definitions["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"]["properties"]
+                 ["spec"]["properties"]["versions"]["items"]["properties"];
+  EXPECT_EQ(version["schema"]["properties"]["openAPIV3Schema"]["$ref"].str(), reference);
+  EXPECT_EQ(version["name"]["type"].str(), "string");
+  const Value& properties = definitions[name]["properties"];
+  EXPECT_EQ(properties["properties"]["additionalProperties"]["$ref"].str(), reference);
+  EXPECT_EQ(properties["allOf"]["items"]["$ref"].str(), reference);
+  EXPECT_EQ(properties["not"]["$ref"].str(), reference);
+  EXPECT_EQ(properties["maxLength"]["type"].str(), "integer");
+  EXPECT_TRUE(properties["default"]["$ref"].is_null());
+}
+
 TEST(OpenApi, DocumentsChangeOnlyWithTheirKinds) {  // OA-9
   OpenApiDocuments documents;
   const auto kinds = std::make_shared<const Kinds>(Kinds::compiled());

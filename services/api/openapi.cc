@@ -2,6 +2,7 @@
 
 #include "events/kinds/builtin_kinds.h"
 #include "events/kinds/builtin_schema.h"
+#include "events/state/object.h"
 #include "services/api/kind_registry.h"
 #include "services/api/openapi_names.h"
 #include "services/api/openapi_paths.h"
@@ -83,6 +84,33 @@ Value status_schema() {
   return schema;
 }
 
+/// Where a schema contains itself, to_openapi() ends with any object.
+void refer_where_it_ends(Value& schema) {
+  if (schema["type"].as_string() == "object" && schema["x-kubernetes-preserve-unknown-fields"].as_bool()) {
+    schema = reference_to(kJsonSchemaDefinition);
+    return;
+  }
+  for (const char* below : {"items", "additionalProperties"}) {
+    if (schema[below].is_object()) refer_where_it_ends(schema.edit(below));
+  }
+}
+
+/// The schemas in definitions of custom resources, as a definition of its own: Terraform's kubernetes_manifest takes
+/// what refers to it for a value of any type, and reads everything else as having one type.
+Value json_schema() {
+  Value schema = to_openapi(*message_schemas().find("apiextensions.JSONSchemaProps")->second);
+  Value properties = schema["properties"];
+  for (const auto& property : schema["properties"].members()) refer_where_it_ends(properties.edit(property.key()));
+  schema.set("properties", std::move(properties));
+  return schema;
+}
+
+void refer_to_json_schema(Value& definition) {
+  Value& version =
+      definition.edit("properties").edit("spec").edit("properties").edit("versions").edit("items").edit("properties");
+  version.edit("schema").edit("properties").set("openAPIV3Schema", reference_to(kJsonSchemaDefinition));
+}
+
 }  // namespace
 
 const Value& shared_schemas() {
@@ -104,6 +132,10 @@ Value openapi_document(const Kinds& kinds, std::string_view group, std::string_v
     schema.set("x-kubernetes-group-version-kind", Value::array({group_version_kind(*kind, kind->kind)}));
     if (Value fields = selectable_fields_of(*kind); !fields.is_null()) {
       schema.set("x-kubernetes-selectable-fields", std::move(fields));
+    }
+    if (kind->builtin && kind->type() == type::kCustomResourceDefinition) {
+      refer_to_json_schema(schema);
+      schemas.set(kJsonSchemaDefinition, json_schema());
     }
     schemas.set(definition_of(*kind), std::move(schema));
     if (!is_review(*kind)) schemas.set(list_definition_of(*kind), list_schema(*kind));

@@ -15,6 +15,8 @@ constexpr std::string_view kObjectMetaDefinition = "io.k8s.apimachinery.pkg.apis
 constexpr std::string_view kStatusDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 constexpr std::string_view kDeleteOptionsDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 constexpr std::string_view kScaleDefinition = "io.k8s.api.autoscaling.v1.Scale";
+constexpr std::string_view kJsonSchemaDefinition =
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
 
 std::string definition_of(const Kind& kind);
 /// Of a list of such objects.

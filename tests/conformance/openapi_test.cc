@@ -268,5 +268,12 @@ TEST(OpenApi, OA_15_the_metadata_of_objects_is_a_definition) {
   EXPECT_EQ(metadata["properties"]["labels"]["type"].str(), "object");
 }
 
+TEST(OpenApi, OA_16_the_schema_of_a_definition_refers_to_itself) {
+  const std::string name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+  const Answer three = api().get("/openapi/v3/apis/apiextensions.k8s.io/v1", "application/json");
+  const Value& properties = three.json["components"]["schemas"][name]["properties"];
+  EXPECT_EQ(properties["properties"]["additionalProperties"]["$ref"].str(), "#/components/schemas/" + name);
+}
+
 }  // namespace
 }  // namespace shiplog::e2e
