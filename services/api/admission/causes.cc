@@ -13,10 +13,50 @@ namespace {
 constexpr const char* kRequired = "FieldValueRequired";
 constexpr std::string_view kRequiredMessage = "Required value";
 
+/// Adds JSON, but stops once `out` has more than `most` bytes: a large value may be shown many times.
+void append_beginning(const Value& value, size_t most, std::string& out) {
+  if (!value.is_array() && !value.is_object()) return append_json(value, out);
+  const char* separator = value.is_array() ? "[" : "{";
+  for (const Value& item : value.items()) {
+    if (out.size() > most) return;
+    out += separator;
+    append_beginning(item, most, out);
+    separator = ",";
+  }
+  for (const auto& member : value.members()) {
+    if (out.size() > most) return;
+    out += separator;
+    append_json_string(member.key(), out);
+    out += ':';
+    append_beginning(member.value, most, out);
+    separator = ",";
+  }
+  if (value.size() == 0) out += separator;
+  out += value.is_array() ? ']' : '}';
+}
+
 /// A value as a message shows it: long ones shortened, as an error must not carry a whole object.
 std::string shown(const Value& value) {
+  constexpr size_t kMostShown = 512;
   if (value.is_string()) return '"' + printable(value.as_string(), 253) + '"';
-  return printable(to_json(value), 512);
+  std::string text;
+  append_beginning(value, kMostShown, text);
+  return printable(text, kMostShown);
+}
+
+/// "spec.ports[].port" of "spec.ports[3].port": entries may move.
+std::string without_indices(std::string_view field) {
+  std::string text;
+  bool number = false;
+  for (size_t i = 0; i < field.size(); ++i) {
+    if (field[i] == '[') {
+      const size_t end = field.find_first_not_of("0123456789", i + 1);
+      number = end != std::string_view::npos && end > i + 1 && field[end] == ']';
+    }
+    if (field[i] == ']') number = false;
+    if (!number || field[i] == '[') text += field[i];
+  }
+  return text;
 }
 
 /// Whether `field` is `owner` or below it.
@@ -151,8 +191,14 @@ void check_new(const Value& value, const Value& old, const std::function<void(co
   if (found.empty()) return;
   Causes before;
   if (!old.is_null()) check(old, before);
+  const auto stood = [&](const FieldCause& cause) {
+    return std::ranges::any_of(before.list(), [&](const FieldCause& each) {
+      return each.reason == cause.reason && each.message == cause.message &&
+             without_indices(each.field) == without_indices(cause.field);
+    });
+  };
   for (const FieldCause& cause : found.list()) {
-    if (std::find(before.list().begin(), before.list().end(), cause) == before.list().end()) causes.add(cause);
+    if (!stood(cause)) causes.add(cause);
   }
 }
 

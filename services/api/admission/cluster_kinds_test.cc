@@ -205,7 +205,7 @@ TEST(CsiNodes, KeepTheirDriversAsTheyAre) {
   changed = made;
   changed.edit("spec").set("drivers", Value::array());
   EXPECT_TRUE(update(type, made, changed).has_value()) << "a driver may be taken away";
-  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"n"},"spec":{"drivers":[{"name":"A","nodeID":""},
+  EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"n"},"spec":{"drivers":[{"name":"A_","nodeID":""},
       {"name":"b.io","nodeID":"i","allocatable":{"count":-1}},{"name":"b.io","nodeID":"i","topologyKeys":["x","x","/"]}
       ]}})"))),
             "spec.drivers[0].name,spec.drivers[0].nodeID,spec.drivers[1].allocatable.count,spec.drivers[2],"
@@ -345,6 +345,35 @@ TEST(ApiServices, AreNamedAfterWhatTheyServe) {
   EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"other"},"spec":{"group":"a.io","version":"v1",
       "groupPriorityMinimum":100000,"caBundle":"Zg==","insecureSkipTLSVerify":true}})"))),
             "metadata.name,spec.groupPriorityMinimum,spec.versionPriority,spec.caBundle,spec.insecureSkipTLSVerify");
+}
+
+TEST(Names, AreTakenAsKubernetesTakesThem) {  // META-1
+  const char* event = R"({"metadata":{"name":"system:node.17ab","namespace":"default"},"involvedObject":{"namespace":
+      "default"},"eventTime":null})";
+  EXPECT_EQ(message_of(create("events", json(event))), "no error");
+  const char* drivers = R"({"metadata":{"name":"n"},"spec":{"drivers":[{"name":"Dobs.csi.X.com","nodeID":"a"}]}})";
+  EXPECT_EQ(message_of(create("csinodes.storage.k8s.io", json(drivers))), "no error");
+  const char* provisioner = R"({"metadata":{"name":"s"},"provisioner":"MyCorp.com/foo"})";
+  EXPECT_EQ(message_of(create("storageclasses.storage.k8s.io", json(provisioner))), "no error");
+  // Only the name is of interest here.
+  const char* request = R"({"metadata":{"name":"node-csr-AbC_d"},"spec":{"request":"YQ==","signerName":"a.b/c",
+      "usages":["client auth"]}})";
+  EXPECT_EQ(fields_of(create("certificatesigningrequests.certificates.k8s.io", json(request))), "spec.request");
+}
+
+TEST(LimitRanges, CompareAmountsAndNotTexts) {  // CRU-10
+  const auto limits = [](const char* item) {
+    return json(R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container",)" + std::string{item} + "}]}}");
+  };
+  EXPECT_EQ(message_of(create("limitranges", limits(R"("default":{"hugepages-2Mi":"2097152"},"defaultRequest":
+      {"hugepages-2Mi":"2Mi"})"))),
+            "no error");
+  EXPECT_EQ(fields_of(create("limitranges", limits(R"("default":{"hugepages-2Mi":"4Mi"},"defaultRequest":
+      {"hugepages-2Mi":"2Mi"})"))),
+            "spec.limits[0].defaultRequest[hugepages-2Mi]");
+  EXPECT_EQ(message_of(create("limitranges", limits(R"("min":{"cpu":"0"},"max":{"cpu":"0"},"maxLimitRequestRatio":
+      {"cpu":"2"})"))),
+            "no error");
 }
 
 TEST(ApiServices, WithoutAStatusGetNone) {

@@ -71,7 +71,7 @@ void check_resource_values(const Value& resources, const std::string& field, Cau
   check_resource_list(limits, field + ".limits", causes);
   check_resource_list(requests, field + ".requests", causes);
   for (const auto& request : requests.members()) {
-    if (is_overcommitted(request.key())) continue;
+    if (can_be_overcommitted(request.key())) continue;
     const Value& limit = limits[request.key()];
     if (limit.is_null()) {
       causes.required(field + ".limits", "Limit must be set for non overcommitable resources");

@@ -46,7 +46,8 @@ void check_series(const Value& series, Causes& causes) {
   if (series["lastObservedTime"].is_empty()) causes.required("series.lastObservedTime");
 }
 
-/// "Old" Events have no eventTime.
+/// The namespace of an Event is that of the object that it is about. Events of the older form, without eventTime, must
+/// name it.
 void check_involved(const Value& event, Causes& causes) {
   const bool older = event["eventTime"].is_empty();
   const Value& involved = event["involvedObject"]["namespace"];
@@ -67,6 +68,10 @@ void check_event(const Value& object, const Write& write, Causes& causes) {
 }
 
 void check_new_strict_event(const Value& event, Causes& causes) {
+  const Value& own_name = event["metadata"]["name"];
+  if (const auto problem = own_name.is_empty() ? std::nullopt : subdomain_problem(own_name.as_string())) {
+    causes.invalid("metadata.name", own_name, *problem);
+  }
   if (event["eventTime"].is_empty()) causes.required("eventTime");
   check_newer_event(event, "reportingController", "note", causes);
   check_series(event["series"], causes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "events/base/ascii.h"
 #include "services/api/admission/metadata.h"
 
 namespace shiplog::api {
@@ -147,6 +148,13 @@ Problem port_name_problem(std::string_view text) {
   if (text.find("--") != std::string_view::npos) return "must not contain consecutive hyphens";
   if (label_problem(text)) return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
   return std::nullopt;
+}
+
+void check_driver_name(const Value& name, const std::string& field, Causes& causes) {
+  constexpr size_t kMost = 63;
+  if (name.is_empty()) return causes.required(field);
+  if (name.as_string().size() > kMost) causes.too_long(field, kMost);
+  if (const auto problem = subdomain_problem(lower_case(name.as_string()))) causes.invalid(field, name, *problem);
 }
 
 }  // namespace shiplog::api

@@ -27,6 +27,9 @@ void check_amount(const Value& owner, const std::string& field, const char* name
 void check_one_of(const Value& value, const std::string& field, std::initializer_list<std::string_view> words,
                   Causes& causes);
 
+/// The name of a CSI driver: a subdomain, in which capital letters are allowed.
+void check_driver_name(const Value& name, const std::string& field, Causes& causes);
+
 /// Nothing but white space.
 bool is_blank(std::string_view text);
 /// A quantity as written; a number is one too.

@@ -21,12 +21,12 @@ bool is_quota_scope(std::string_view scope) {
   return std::ranges::find(kScopes, scope) != std::end(kScopes);
 }
 
-/// Whether a quota of only what is in `scope` can limit the resource.
+/// Whether a quota of only what is in `scope`, a known one, can limit the resource.
 bool scope_has(std::string_view scope, std::string_view resource) {
   static constexpr std::string_view kCompute[] = {"cpu",           "memory",       "limits.cpu",
                                                   "limits.memory", "requests.cpu", "requests.memory"};
   if (scope == "VolumeAttributesClass") return resource == "persistentvolumeclaims" || resource == "requests.storage";
-  if (!is_quota_scope(scope) || resource == "pods") return true;
+  if (resource == "pods") return true;
   return scope != "BestEffort" && std::ranges::find(kCompute, resource) != std::end(kCompute);
 }
 
@@ -35,7 +35,7 @@ void check_scope(std::string_view scope, const Value& hard, const std::string& f
                  Causes& causes) {
   for (const auto& limit : hard.members()) {
     if (!is_standard_quota_name(limit.key()) || scope_has(scope, limit.key())) continue;
-    causes.invalid(field, shown, "unsupported scope applied to resource");
+    return causes.invalid(field, shown, "unsupported scope applied to resource");
   }
 }
 
@@ -74,9 +74,12 @@ void check_quota_spec(const Value& spec, Causes& causes) {
   check_quota_list(spec["hard"], "spec.hard", causes);
   std::set<std::string_view> scopes;
   for (const Value& scope : spec["scopes"].items()) {
-    if (!is_quota_scope(scope.as_string())) causes.invalid("spec.scopes", spec["scopes"], "unsupported scope");
-    check_scope(scope.as_string(), spec["hard"], "spec.scopes", spec["scopes"], causes);
-    scopes.insert(scope.as_string());
+    if (!scopes.insert(scope.as_string()).second) continue;
+    if (is_quota_scope(scope.as_string())) {
+      check_scope(scope.as_string(), spec["hard"], "spec.scopes", spec["scopes"], causes);
+    } else {
+      causes.invalid("spec.scopes", spec["scopes"], "unsupported scope");
+    }
   }
   check_opposites(scopes, "spec.scopes", spec["scopes"], causes);
   const Value& selector = spec["scopeSelector"];
@@ -84,8 +87,10 @@ void check_quota_spec(const Value& spec, Causes& causes) {
   scopes.clear();
   for (const Value& requirement : selector["matchExpressions"].items()) {
     check_scope_requirement(requirement, field, causes);
-    check_scope(requirement["scopeName"].as_string(), spec["hard"], field, selector, causes);
-    scopes.insert(requirement["scopeName"].as_string());
+    const std::string_view scope = requirement["scopeName"].as_string();
+    if (scopes.insert(scope).second && is_quota_scope(scope)) {
+      check_scope(scope, spec["hard"], field, selector, causes);
+    }
   }
   check_opposites(scopes, field, spec["scopes"], causes);
 }
@@ -176,17 +181,25 @@ void check_ratios(const Value& item, const std::string& field, Causes& causes) {
     if (!least || !most) continue;
     const double limit =
         static_cast<double>(most.value().whole_milli()) / static_cast<double>(least.value().whole_milli());
-    if (static_cast<double>(ratio.value().whole_milli()) / 1000 <= limit) continue;
+    // Of 0 and 0 there is no quotient, which nothing is greater than.
+    if (!(static_cast<double>(ratio.value().whole_milli()) / 1000 > limit)) continue;
     causes.invalid(here, entry.value, words + "greater than max/min = " + std::to_string(limit));
   }
 }
 
-/// Of what cannot be promised twice, the request is the limit.
+/// Whichever way they are written; what is no quantity is reported elsewhere.
+bool same_amount(const Value& one, const Value& other) {
+  const auto first = parse_quantity(one.as_string());
+  const auto second = parse_quantity(other.as_string());
+  return !first || !second || first.value() == second.value();
+}
+
+/// Of resources that cannot be overcommitted, the request is the limit.
 void check_equal_defaults(const Value& item, const std::string& field, Causes& causes) {
   for (const auto& request : item["defaultRequest"].members()) {
     const std::string key{request.key()};
     const Value& limit = item["default"][key];
-    if (limit.is_null() || is_overcommitted(key) || limit == request.value) continue;
+    if (limit.is_null() || can_be_overcommitted(key) || same_amount(limit, request.value)) continue;
     causes.invalid(
         field + ".defaultRequest[" + key + "]", request.value,
         "default value " + limit.str() + " must equal to defaultRequest value " + request.value.str() + " in " + key);

@@ -19,6 +19,8 @@ Problem name_problem(const Kind& kind, std::string_view name) {
   if (type == "services") return service_name_problem(name);
   if (kind.builtin && kind.group == "rbac.authorization.k8s.io") return path_segment_problem(name);
   if (type == "apiservices.apiregistration.k8s.io") return path_segment_problem(name);  // "v1." is the core group's
+  // Of nodes and users: "node-csr-AbC_d", "system:node.17ab".
+  if (type == "certificatesigningrequests.certificates.k8s.io" || type == "events") return path_segment_problem(name);
   return subdomain_problem(name);
 }
 

@@ -13,7 +13,7 @@
 namespace shiplog::api {
 namespace {
 
-/// A node has all of its capacity to give unless it says otherwise.
+/// What is allocatable is the capacity unless it is stated.
 void fill_node_status(Value& object, const Write&) {
   if (!object["status"].is_object()) return;
   Value& status = object.edit("status");
@@ -22,7 +22,7 @@ void fill_node_status(Value& object, const Write&) {
   status.set("allocatable", capacity);
 }
 
-/// podCIDR is the first of podCIDRs. Of two that differ it holds: an older client wrote it.
+/// podCIDR is the first of podCIDRs. If they differ, podCIDR counts: an older client wrote it.
 void unite_networks(Value& spec) {
   const Value first = spec["podCIDR"];
   const Value listed = spec["podCIDRs"][0];
@@ -87,8 +87,7 @@ void check_node_addresses(const Value& status, Causes& causes) {
 }
 
 /// What is assigned to a node once.
-void check_assigned(const Value& spec, Value before, Causes& causes) {
-  unite_networks(before);
+void check_assigned(const Value& spec, const Value& before, Causes& causes) {
   if (!before["podCIDRs"].is_empty() && before["podCIDRs"] != spec["podCIDRs"]) {
     causes.forbidden("spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");
   }
@@ -102,11 +101,13 @@ void check_assigned(const Value& spec, Value before, Causes& causes) {
 
 void check_node_object(const Value& object, const Write& write, Causes& causes) {
   check_node_taints(object["spec"]["taints"], causes);
-  check_new(object["spec"], old_of(write)["spec"], check_node_spec, causes);
+  Value before = old_of(write)["spec"];
+  if (before.is_object()) unite_networks(before);
+  check_new(object["spec"], before, check_node_spec, causes);
   if (write.old == nullptr) {
     check_amounts(object["status"], causes);
   } else {
-    check_assigned(object["spec"], old_of(write)["spec"], causes);
+    check_assigned(object["spec"], before, causes);
   }
 }
 

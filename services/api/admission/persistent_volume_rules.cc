@@ -184,16 +184,7 @@ void check_nfs_volume(const Value& nfs, const std::string& field, Causes& causes
 }
 
 void check_csi(const Value& csi, const std::string& field, Causes& causes) {
-  constexpr size_t kMostName = 63;
-  const Value& driver = csi["driver"];
-  if (driver.is_empty()) {
-    causes.required(field + ".driver");
-  } else {
-    if (driver.as_string().size() > kMostName) causes.too_long(field + ".driver", kMostName);
-    std::string lower = driver.str();
-    std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-    if (const auto problem = subdomain_problem(lower)) causes.invalid(field + ".driver", driver, *problem);
-  }
+  check_driver_name(csi["driver"], field + ".driver", causes);
   check_filled(csi["volumeHandle"], field + ".volumeHandle", causes);
   for (const char* name :
        {"controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"}) {
@@ -237,9 +228,6 @@ void check_sources(const Value& spec, Causes& causes) {
 void check_volume_spec(const Value& spec, Causes& causes) {
   check_storage_spec(spec, causes);
   const Value& capacity = spec["capacity"];
-  if (!capacity["storage"].is_null() && capacity.size() > 1) {
-    causes.not_supported("spec.capacity", capacity, {"storage"});
-  }
   for (const auto& amount : capacity.members()) {
     check_positive(amount.value, "spec.capacity[" + std::string{amount.key()} + "]", causes);
   }
@@ -303,6 +291,10 @@ void check_volume(const Value& object, const Write& write, Causes& causes) {
   if (spec["capacity"]["storage"].is_null()) causes.required("spec.capacity");
   check_one_of(spec["persistentVolumeReclaimPolicy"], "spec.persistentVolumeReclaimPolicy",
                {"Delete", "Recycle", "Retain"}, causes);
+  const auto has_more = [](const Value& capacity) { return !capacity["storage"].is_null() && capacity.size() > 1; };
+  if (has_more(spec["capacity"]) && !has_more(old_of(write)["spec"]["capacity"])) {
+    causes.not_supported("spec.capacity", spec["capacity"], {"storage"});
+  }
   check_new(spec, old_of(write)["spec"], check_volume_spec, causes);
   if (write.old == nullptr) return;
   const Value old = before_update(write);

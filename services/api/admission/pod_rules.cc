@@ -76,7 +76,7 @@ void check_resources(const Value& resources, const std::string& field, Causes& c
     if (limit.is_null()) continue;
     const auto wanted = parse_quantity(amount.value.as_string());
     const auto most = parse_quantity(limit.as_string());
-    if (wanted && most && wanted.value() > most.value() && is_overcommitted(amount.key())) {
+    if (wanted && most && wanted.value() > most.value() && can_be_overcommitted(amount.key())) {
       causes.invalid(field + ".requests", amount.value,
                      "must be less than or equal to " + std::string{amount.key()} + " limit of " + limit.str());
     }

@@ -323,6 +323,46 @@ TEST(RefusedObjects, WhatAnOlderBuildStoredCanStillBeUpdated) {
   }
 }
 
+/// An object of another kind that this build would not store, and an update of it.
+struct StoredBefore {
+  const char* type;
+  std::string stored;
+  std::string updated;
+};
+
+TEST(RefusedObjects, WhatStandsMayMoveOrStayBesideWhatChanges) {  // CRU-9
+  const auto paths = [](const char* list) {
+    return R"({"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"a","namespace":"default"},)"
+           R"("spec":{"rules":[{"http":{"paths":[)" +
+           std::string{list} + "]}}]}}";
+  };
+  const auto path = [](const char* text) {
+    return R"({"path":")" + std::string{text} +
+           R"(","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}})";
+  };
+  const std::string volume =
+      R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"a"},"spec":{"accessModes":["ReadWriteOnce"],)"
+      R"("persistentVolumeReclaimPolicy":"Retain","volumeMode":"Filesystem","hostPath":{"path":"/a","type":""},)"
+      R"("capacity":{"x":"1","storage":)";
+  const std::string node = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"a"LABELS},"spec":{"podCIDR":"x",)"
+                           R"("podCIDRs":["y","z"]}})";
+  const std::string external =
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"LABELS},)"
+      R"("spec":{"type":"ExternalName","externalName":"b","sessionAffinity":"None",)"
+      R"("ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack"}})";
+  const auto with = [](std::string text, const char* labels) { return text.replace(text.find("LABELS"), 6, labels); };
+  constexpr const char* kLabels = R"(,"labels":{"a":"b"})";
+  for (const auto& [type, stored, updated] : std::vector<StoredBefore>{
+           {kIngresses, paths((path("/x//1") + "," + path("/x//2")).c_str()), paths(path("/x//2").c_str())},
+           {kVolumes, volume + R"("1Gi"}}})", volume + R"("2Gi"}}})"},
+           {"nodes", with(node, ""), with(node, kLabels)},
+           {kServices, with(external, ""), with(external, kLabels)},
+       }) {
+    EXPECT_EQ(message_of(update(type, json(stored), json(updated))), "no error") << stored;
+    EXPECT_NE(message_of(create(type, json(updated))), "no error") << updated;
+  }
+}
+
 TEST(RefusedObjects, LimitRangesOfContainersGetTheirDefaults) {  // CRU-10
   const Value made = stored(kLimits, named(limits(R"("max":{"cpu":"2","memory":"1Gi"},"min":{"cpu":"100m",
       "ephemeral-storage":"1Gi"},"default":{"cpu":"1"})")));

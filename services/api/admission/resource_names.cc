@@ -37,7 +37,7 @@ bool is_extended_resource(std::string_view name) {
   return !is_native(name) && !name.starts_with("requests.") && !qualified_name_problem("requests." + std::string{name});
 }
 
-bool is_overcommitted(std::string_view name) { return is_native(name) && !name.starts_with("hugepages-"); }
+bool can_be_overcommitted(std::string_view name) { return is_native(name) && !name.starts_with("hugepages-"); }
 
 void check_resource_name(std::string_view name, const std::string& field, Causes& causes) {
   if (const auto problem = qualified_name_problem(name)) {

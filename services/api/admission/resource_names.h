@@ -16,7 +16,7 @@ bool is_standard_quota_name(std::string_view name);
 /// "example.com/gpu", "count/jobs.batch": not one of Kubernetes' own.
 bool is_extended_resource(std::string_view name);
 /// A resource of which there may be more promised than there is: not hugepages and extended resources.
-bool is_overcommitted(std::string_view name);
+bool can_be_overcommitted(std::string_view name);
 
 void check_resource_name(std::string_view name, const std::string& field, Causes& causes);
 /// Of a container's or a pod's resource.

@@ -131,8 +131,8 @@ void check_container_security(const Value& security, const std::string& field, C
   }
   for (const Value& capability : security["capabilities"]["add"].items()) {
     if (capability.as_string() != "CAP_SYS_ADMIN") continue;
-    causes.invalid(field, security,
-                   "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
+    return causes.invalid(field, security,
+                          "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
   }
 }
 

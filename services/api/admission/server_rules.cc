@@ -101,7 +101,8 @@ void check_webhooks(const Value& object, const Write& write, Causes& causes) {
       causes.duplicate(field + ".name", hook["name"]);
     }
     check_webhook_client(hook["clientConfig"], field + ".clientConfig", causes);
-    for (size_t j = 0; j < hook["rules"].size() && !had_before(write, hook, "rules"); ++j) {
+    const bool new_rules = !had_before(write, hook, "rules");
+    for (size_t j = 0; j < hook["rules"].size() && new_rules; ++j) {
       check_hook_rule(hook["rules"][j], at(field + ".rules", j), causes);
     }
     check_one_of(hook["failurePolicy"], field + ".failurePolicy", {"Fail", "Ignore"}, causes);

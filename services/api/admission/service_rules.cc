@@ -258,6 +258,10 @@ void check_service_values(const Value& spec, Causes& causes) {
     if (const auto problem = name.empty() ? std::nullopt : subdomain_problem(name)) {
       causes.invalid("spec.externalName", Value{name}, *problem);
     }
+    for (const char* field : {"ipFamilies", "ipFamilyPolicy"}) {
+      if (spec[field].is_empty()) continue;
+      causes.forbidden(std::string{"spec."} + field, "may not be set for ExternalName services");
+    }
   }
   if (type == "NodePort" && spec["clusterIP"].as_string() == "None") {
     causes.invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not be set to 'None' for NodePort services");
@@ -291,9 +295,8 @@ void check_service(const Value& object, const Write& write, Causes& causes) {
   if (ports.size() == 0 && !headless && type != "ExternalName") causes.required("spec.ports");
   if (type == "ExternalName") {
     if (spec["externalName"].is_empty()) causes.required("spec.externalName");
-    for (const char* field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
-      if (spec[field].is_empty()) continue;
-      causes.forbidden(std::string{"spec."} + field, "may not be set for ExternalName services");
+    if (!spec["clusterIPs"].is_empty()) {
+      causes.forbidden("spec.clusterIPs", "may not be set for ExternalName services");
     }
   }
   if (type == "LoadBalancer" && headless) {

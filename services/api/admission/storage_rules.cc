@@ -1,5 +1,8 @@
+#include <map>
 #include <set>
+#include <string_view>
 
+#include "events/base/ascii.h"
 #include "events/base/quantity.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
@@ -15,7 +18,7 @@ void check_storage_class(const Value& object, const Write& write, Causes& causes
   const Value& provisioner = object["provisioner"];
   if (provisioner.is_empty()) {
     causes.required("provisioner");
-  } else if (const auto problem = qualified_name_problem(provisioner.as_string())) {
+  } else if (const auto problem = qualified_name_problem(lower_case(provisioner.as_string()))) {
     causes.invalid("provisioner", provisioner, *problem);
   }
   check_one_of(object["reclaimPolicy"], "reclaimPolicy", {"Delete", "Retain"}, causes);
@@ -93,9 +96,7 @@ void check_topology_keys(const Value& keys, const std::string& field, Causes& ca
 void check_node_driver(const Value& driver, const std::string& field, Causes& causes) {
   constexpr size_t kMostId = 256;
   const Value& id = driver["nodeID"];
-  if (const auto problem = subdomain_problem(driver["name"].as_string())) {
-    causes.invalid(field + ".name", driver["name"], *problem);
-  }
+  check_driver_name(driver["name"], field + ".name", causes);
   if (id.is_empty()) causes.required(field + ".nodeID");
   if (id.as_string().size() > kMostId) {
     causes.invalid(field + ".nodeID", id, "must be " + std::to_string(kMostId) + " characters or less");
@@ -108,17 +109,18 @@ void check_node_driver(const Value& driver, const std::string& field, Causes& ca
 /// A driver that is listed stays as it is: it may only be taken away.
 void check_node(const Value& object, const Write& write, Causes& causes) {
   const Value& drivers = object["spec"]["drivers"];
-  std::set<std::string> names;
+  std::map<std::string_view, const Value*> before;
+  for (const Value& driver : old_of(write)["spec"]["drivers"].items()) {
+    before.emplace(driver["name"].as_string(), &driver);
+  }
+  std::set<std::string_view> names;
   for (size_t i = 0; i < drivers.size(); ++i) {
     const std::string field = at("spec.drivers", i);
+    const std::string_view name = drivers[i]["name"].as_string();
     check_node_driver(drivers[i], field, causes);
-    if (!names.insert(drivers[i]["name"].str()).second) causes.duplicate(field + ".name", drivers[i]["name"]);
-  }
-  for (const Value& before : old_of(write)["spec"]["drivers"].items()) {
-    for (const Value& driver : drivers.items()) {
-      if (driver["name"] == before["name"] && driver != before) {
-        causes.invalid("spec.drivers", driver, "field is immutable");
-      }
+    if (!names.insert(name).second) causes.duplicate(field + ".name", drivers[i]["name"]);
+    if (const auto known = before.find(name); known != before.end() && *known->second != drivers[i]) {
+      causes.invalid("spec.drivers", drivers[i], "field is immutable");
     }
   }
 }
