@@ -15,10 +15,11 @@
 #include "services/api/pipeline/conversions.h"
 #include "services/api/pipeline/oldest_readable.h"
 #include "services/api/pipeline/responses.h"
-#include "services/api/proxied_request.h"
 #include "services/api/selector/selector.h"
 #include "services/api/table/table.h"
 #include "services/api/versions/versions.h"
+#include "services/api/websocket_watch.h"
+#include "services/http/websocket/handshake.h"
 #include "services/runtime/metrics.h"
 
 namespace shiplog::api {
@@ -50,12 +51,13 @@ void when_reached(const ServerPtr& server, const RequestContextPtr& context, Rev
 
 class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
  public:
-  Session(Watches& watches, RequestContextPtr context, ReadOptions options, ParsedLabelSelector labels,
-          FieldSelector fields)
+  Session(Watches& watches, RequestContextPtr context, std::shared_ptr<ResponseWriter> writer, ReadOptions options,
+          ParsedLabelSelector labels, FieldSelector fields)
       : watches_{watches},
         server_{*watches.server_},
         store_{server_.store(*context->kind)},
         context_{std::move(context)},
+        writer_{std::move(writer)},
         options_{std::move(options)},
         labels_{std::move(labels)},
         fields_{std::move(fields)},
@@ -72,10 +74,9 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
 
   /// The first bytes; then the session pulls by itself whenever the client has received the last ones.
   void begin() {
-    context_->writer->start(
-        200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
-              {"Cache-Control", "no-cache, private"}});
-    context_->writer->on_close([weak = weak_from_this()] {
+    writer_->start(200, {{"Content-Type", context_->accept.yaml ? "application/yaml;stream=watch" : "application/json"},
+                         {"Cache-Control", "no-cache, private"}});
+    writer_->on_close([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->over_ = true;
     });
     const Revision wanted = options_.revision.value_or(Revision{});
@@ -172,14 +173,13 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     std::string out;
     // Events before at_ that are still being converted are not sent any more: the client is not to skip them.
     if (options_.bookmarks && at_ > bookmarked_ && unconverted_.empty()) bookmark(out, false);
-    if (out.empty()) return context_->writer->end();
-    context_->writer->write(std::move(out),
-                            [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
+    if (out.empty()) return writer_->end();
+    writer_->write(std::move(out), [self = shared_from_this()](Result<void>) { self->writer_->end(); });
   }
 
   void write(std::string out) {
     writing_ = true;
-    context_->writer->write(std::move(out), [self = shared_from_this()](Result<void> written) {
+    writer_->write(std::move(out), [self = shared_from_this()](Result<void> written) {
       self->writing_ = false;
       if (!written) {
         self->over_ = true;
@@ -442,8 +442,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
     append_json(failure_status(error), out);
     out += "}\n";
     if (over_.exchange(true)) return;
-    context_->writer->write(std::move(out),
-                            [self = shared_from_this()](Result<void>) { self->context_->writer->end(); });
+    writer_->write(std::move(out), [self = shared_from_this()](Result<void>) { self->writer_->end(); });
   }
 
   /// One change, or an object of the initial events, that is to be converted.
@@ -458,6 +457,7 @@ class Watches::Session : public std::enable_shared_from_this<Watches::Session> {
   Server& server_;
   Store& store_;
   RequestContextPtr context_;
+  std::shared_ptr<ResponseWriter> writer_;
   ReadOptions options_;
   ParsedLabelSelector labels_;
   FieldSelector fields_;
@@ -524,16 +524,14 @@ void Watches::start(const RequestContextPtr& context, const ReadOptions& options
   if (!labels) return fail(*context, labels.error());
   auto fields = parse_field_selector(options.field_selector, *context->kind);
   if (!fields) return fail(*context, fields.error());
-  if (upgrade_protocol(context->request) == "websocket") {
-    // W-18. fabric8's client for Java reads a 200 to its end before it goes over to HTTP, and repeats after any 5xx.
-    HttpResponse refusal;
-    refusal.status = 200;
-    refusal.headers.set("Content-Type", "application/json");
-    refusal.headers.set("Cache-Control", "no-cache, private");
-    return context->writer->send(std::move(refusal));
+  std::shared_ptr<ResponseWriter> writer = context->writer;
+  if (websocket::is_upgrade(context->request)) {
+    auto over_websocket = websocket_watch(context->request, std::move(writer));
+    if (!over_websocket) return fail(*context, over_websocket.error());
+    writer = std::move(over_websocket).value();
   }
-  auto session =
-      std::make_shared<Session>(*this, context, options, std::move(labels).value(), std::move(fields).value());
+  auto session = std::make_shared<Session>(*this, context, std::move(writer), options, std::move(labels).value(),
+                                           std::move(fields).value());
   const Revision wanted = options.send_initial_events ? options.revision.value_or(Revision{}) : Revision{};
   when_reached(server_, context, wanted, [this, session] {
     session->begin();

@@ -1,4 +1,4 @@
-// Watches (W-1 to W-18).
+// Watches (W-1 to W-17).
 #include "tests/conformance/conformance.h"
 #include "tests/contract/raw_connection.h"
 
@@ -312,14 +312,6 @@ TEST(Watches, W_17_they_end_when_the_schema_of_their_kind_changes) {
   ASSERT_TRUE(next->wait_for(1));
   EXPECT_EQ(next->events()[0]["object"]["b"].str(), "2");
   EXPECT_EQ(api().remove(definition).status, 200);
-}
-
-TEST(Watches, W_18_a_watch_over_websockets_ends_at_once) {
-  const std::string maps = in(own_namespace(), "configmaps");
-  const Answer refused =
-      api().call("GET", maps + "?watch=1", {}, {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}});
-  EXPECT_EQ(refused.status, 200) << refused;
-  EXPECT_EQ(refused.body, "");
 }
 
 }  // namespace

@@ -309,6 +309,7 @@ TEST(Writes, CRU_10_defaults) {
   EXPECT_EQ(job["spec"]["parallelism"].as_int(), 1);
   EXPECT_EQ(job["spec"]["backoffLimit"].as_int(), 6);
   EXPECT_EQ(job["spec"]["completionMode"].str(), "NonIndexed");
+  EXPECT_EQ(job["spec"]["selector"]["matchLabels"]["batch.kubernetes.io/controller-uid"], job["metadata"]["uid"]);
   EXPECT_EQ(job["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"].str(), "IfNotPresent");
   const Value cron =
       spec_of(in(ns, "cronjobs", "batch/v1"), "schedule: '* * * * *', jobTemplate: {spec: {" + job_pod + "}}");
@@ -323,6 +324,7 @@ TEST(Writes, CRU_10_defaults) {
   EXPECT_EQ(service["internalTrafficPolicy"].str(), "Cluster");
   EXPECT_EQ(service["ports"][0]["targetPort"].as_int(), 80);
   EXPECT_EQ(service["ports"][0]["protocol"].str(), "TCP");
+  EXPECT_FALSE(service["clusterIP"].is_empty());
   const Value secret = made(in(ns, "secrets"), "{" + meta + ", stringData: {k: v}}");
   EXPECT_EQ(secret["type"].str(), "Opaque");
   EXPECT_EQ(secret["data"]["k"].str(), "dg==");
