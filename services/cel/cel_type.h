@@ -101,6 +101,7 @@ struct CelObjectType {
   /// Expressions have the escaped names only (field_names.h), as of every object of a schema. Else also the JSON names:
   /// "request.namespace".
   bool escapes_names = false;
+  bool open = false;  ///< it has fields of any other name, too, of type dyn
 };
 
 }  // namespace shiplog::cel

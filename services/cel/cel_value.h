@@ -138,6 +138,7 @@ class CelValue {
   std::string_view as_string() const { return std::get<Value>(data_).as_string(); }
   const CelList& as_list() const { return *std::get<std::shared_ptr<const CelList>>(data_); }
   const std::shared_ptr<const CelList>& shared_list() const { return std::get<std::shared_ptr<const CelList>>(data_); }
+  const std::shared_ptr<const CelMap>& shared_map() const { return std::get<std::shared_ptr<const CelMap>>(data_); }
   const CelMap& as_map() const { return *std::get<std::shared_ptr<const CelMap>>(data_); }
   CelTimestamp as_timestamp() const { return std::get<CelTimestamp>(data_); }
   CelDuration as_duration() const { return std::get<CelDuration>(data_); }

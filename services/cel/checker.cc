@@ -1,10 +1,12 @@
 #include "services/cel/checker.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "services/cel/field_names.h"
 #include "services/cel/parser.h"
+#include "services/cel/patch_object.h"
 #include "services/cel/type_rules.h"
 
 namespace shiplog::cel {
@@ -49,6 +51,8 @@ class TypeChecker {
         return list(node);
       case CelNode::Kind::kMap:
         return map(node);
+      case CelNode::Kind::kObject:
+        return object(node);
       case CelNode::Kind::kMacro:
         return macro(node);
     }
@@ -165,6 +169,11 @@ class TypeChecker {
     return field != nullptr ? field->type : issue(node.offset, "undefined field '" + node.name + "'");
   }
 
+  static const CelField& field_of_any_name() {
+    static const CelField kField;
+    return kField;
+  }
+
   /// nullptr: it has none that expressions name so.
   static const CelField* field_named(const CelObjectType& object, const std::string& name) {
     const auto find = [&](const std::string& json_name) {
@@ -174,6 +183,7 @@ class TypeChecker {
     if (!object.escapes_names) {
       if (const CelField* field = find(name)) return field;
     }
+    if (object.open) return &field_of_any_name();
     // Also of other objects: earlier builds knew "request.__namespace__" only, and stored policies have it.
     const auto unescaped = unescape_field_name(name);
     return unescaped && escape_field_name(*unescaped) == name ? find(*unescaped) : nullptr;
@@ -343,6 +353,43 @@ class TypeChecker {
     return CelType::map(key, value);
   }
 
+  CelType object(CelNode& node) {
+    auto known = objects_.find(node.name);
+    if (known == objects_.end()) {
+      auto type = environment_.patch_types ? patch_type(node.name) : std::nullopt;
+      if (!type) return undeclared(node.offset, node.name);
+      known = objects_.emplace(node.name, *std::move(type)).first;
+    }
+    const CelType result = known->second;
+    bool fits = true;
+    for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
+      const bool optional = !node.optional_entries.empty() && node.optional_entries[i / 2];
+      fits = object_field(result, *node.children[i], *node.children[i + 1], optional) && fits;
+    }
+    return fits ? result : TypeKind::kError;
+  }
+
+  /// False: the value does not fit, which is reported.
+  bool object_field(const CelType& object, const CelNode& key, CelNode& value, bool optional) {
+    const std::string name{key.literal.as_string()};
+    CelType type = check(value);
+    if (type.is(TypeKind::kError)) return false;
+    const CelField* field = field_named(*object.object(), name);
+    if (field == nullptr) {
+      issue(key.offset, "undefined field '" + name + "'");
+      return false;
+    }
+    if (optional && !type.is_dyn() && !type.is(TypeKind::kOptional)) {
+      issue(value.offset, "expected type 'optional_type(" + field->type.text() + ")' but found '" + type.text() + "'");
+      return false;
+    }
+    if (optional) type = unwrapped(type);
+    if (is_assignable(type, field->type)) return true;
+    issue(key.offset, "expected type of field '" + name + "' is '" + field->type.text() + "' but provided type is '" +
+                          type.text() + "'");
+    return false;
+  }
+
   CelType macro(CelNode& node) {
     const CelType range = check(*node.children[0]);
     if (range.is(TypeKind::kError)) return range;
@@ -451,6 +498,7 @@ class TypeChecker {
   const CelEnvironment& environment_;
   CelChecked& checked_;
   std::vector<LocalVariable> locals_;
+  std::map<std::string, CelType> objects_;  // types of patches, by name: equal ones are the same
   size_t slots_;
   size_t issue_count_ = 0;
 };

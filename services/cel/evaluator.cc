@@ -9,6 +9,7 @@
 
 #include "events/base/utf8.h"
 #include "services/cel/operators.h"
+#include "services/cel/patch_object.h"
 #include "services/cel/program.h"
 #include "services/cel/type_rules.h"
 
@@ -20,6 +21,7 @@ using Kind = CelValue::Kind;
 // Upstream's costs of making a list or a map.
 constexpr uint64_t kListCost = 10;
 constexpr uint64_t kMapCost = 30;
+constexpr uint64_t kObjectCost = 40;
 
 /// As an error names a key.
 std::string key_in_words(const CelValue& key) {
@@ -96,6 +98,8 @@ CelValue CelEvaluator::evaluate(const CelNode& node) {
       return list(node);
     case CelNode::Kind::kMap:
       return map(node);
+    case CelNode::Kind::kObject:
+      return object(node);
     case CelNode::Kind::kMacro:
       return macro(node);
   }
@@ -221,6 +225,16 @@ CelValue CelEvaluator::list(const CelNode& node) {
 
 CelValue CelEvaluator::map(const CelNode& node) {
   meter_.charge(kMapCost + node.children.size() / kLiteralsOfUnit);
+  return entries(node);
+}
+
+CelValue CelEvaluator::object(const CelNode& node) {
+  meter_.charge(kObjectCost + node.children.size() / kLiteralsOfUnit);
+  CelValue fields = entries(node);
+  return fields.is_error() ? fields : patch_object(node.name, fields.shared_map());
+}
+
+CelValue CelEvaluator::entries(const CelNode& node) {
   std::vector<std::pair<CelValue, CelValue>> entries;
   entries.reserve(node.children.size() / 2);
   for (size_t i = 0; i + 1 < node.children.size(); i += 2) {

@@ -28,6 +28,8 @@ class CelEvaluator {
   CelValue conditional(const CelNode& node);
   CelValue list(const CelNode& node);
   CelValue map(const CelNode& node);
+  CelValue object(const CelNode& node);
+  CelValue entries(const CelNode& node);
   CelValue literal(const CelNode& node);
   /// A text that is the key of a map is copied and hashed.
   void charge_key(const CelValue& key) { meter_.charge(text_size(key) / 10); }

@@ -54,8 +54,9 @@ struct CelNode {
     kOr,
     kConditional,  ///< children[0] ? children[1] : children[2]
     kList,
-    kMap,    ///< key, value, key, value, ...
-    kMacro,  ///< children: the range; the condition if `has_condition`; the result unless it is the condition
+    kMap,     ///< key, value, key, value, ...
+    kObject,  ///< name{field: value, ...}: as a map, whose keys are literals
+    kMacro,   ///< children: the range; the condition if `has_condition`; the result unless it is the condition
   };
 
   Kind kind = Kind::kLiteral;
@@ -67,7 +68,7 @@ struct CelNode {
   CelOperator operation = CelOperator::kNot;
   bool member = false;                 ///< of a call
   bool optional = false;               ///< a.?b, a[?b]
-  std::vector<bool> optional_entries;  ///< of a list or map: [?a], {?k: v}; empty: none is
+  std::vector<bool> optional_entries;  ///< of a list, map or object: [?a], {?k: v}; empty: none is
   CelMacro macro = CelMacro::kAll;
   std::vector<std::string> variables;  ///< of a macro: one or two
   bool has_condition = false;          ///< of a macro with a result

@@ -221,10 +221,36 @@ class ExpressionParser {
         if (node == nullptr) break;
         node->optional = optional;
         node->name = optional ? "_[?_]" : "_[_]";
+      } else if (is_symbol("{") && is_qualified_name(*node)) {
+        node = object(*node);
       } else {
         break;
       }
     }
+    return node;
+  }
+
+  /// "a.b.c", which may be the name of a type.
+  static bool is_qualified_name(const CelNode& node) {
+    if (node.kind == NodeKind::kIdentifier) return true;
+    return node.kind == NodeKind::kSelect && !node.optional && is_qualified_name(*node.children[0]);
+  }
+
+  static std::string qualified_name(const CelNode& node) {
+    return node.kind == NodeKind::kIdentifier ? node.name : qualified_name(*node.children[0]) + "." + node.name;
+  }
+
+  NodePtr object(const CelNode& type) {
+    NodePtr node = entries(NodeKind::kObject, [this]() -> NodePtr {
+      if (token_.kind != CelToken::Kind::kIdentifier || token_.text == "in" || is_literal_word(token_.text)) {
+        return unexpected("IDENTIFIER");
+      }
+      NodePtr field = make(NodeKind::kLiteral, token_.offset);
+      field->literal = CelValue::string(token_.text);
+      advance();
+      return field;
+    });
+    if (node != nullptr) node->name = qualified_name(type);
     return node;
   }
 
@@ -317,7 +343,6 @@ class ExpressionParser {
       if (!arguments) return nullptr;
       return call(token.text, open, nullptr, std::move(*arguments));
     }
-    if (is_symbol("{")) return fail(token_.offset, "undeclared reference to '" + token.text + "' (in container '')");
     NodePtr node = make(NodeKind::kIdentifier, token.offset);
     node->name = token.text;
     return node;
@@ -347,6 +372,11 @@ class ExpressionParser {
   }
 
   NodePtr map() {
+    return entries(NodeKind::kMap, [this] { return expression(); });
+  }
+
+  template <class Key>
+  NodePtr entries(NodeKind kind, Key read_key) {
     const size_t offset = token_.offset;
     advance();
     std::vector<NodePtr> entries;
@@ -357,7 +387,7 @@ class ExpressionParser {
         if (is_symbol("}")) break;
       }
       optional.push_back(take("?"));
-      NodePtr key = expression();
+      NodePtr key = read_key();
       if (key == nullptr) return nullptr;
       if (!take(":")) return unexpected("':'");
       NodePtr value = expression();
@@ -366,7 +396,7 @@ class ExpressionParser {
       entries.push_back(std::move(value));
     }
     advance();
-    NodePtr node = make(NodeKind::kMap, offset, std::move(entries));
+    NodePtr node = make(kind, offset, std::move(entries));
     if (node != nullptr && std::ranges::find(optional, true) != optional.end()) {
       node->optional_entries = std::move(optional);
     }

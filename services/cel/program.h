@@ -23,6 +23,7 @@ struct CelVariable {
 struct CelEnvironment {
   const CelFunctions* functions = nullptr;  ///< kubernetes_functions(); outlives the programs
   std::vector<CelVariable> variables;
+  bool patch_types = false;  ///< whether they may make objects of the types in patch_object.h
 };
 
 /// An expression that was read and checked. Immutable: any number of threads may evaluate it.
