@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include "events/base/quantity.h"
+#include "services/api/admission/container_restart_rules.h"
 #include "services/api/admission/field_checks.h"
+#include "services/api/admission/pod_resource_rules.h"
 #include "services/api/admission/pod_volume_rules.h"
-#include "services/api/admission/resource_names.h"
 #include "services/api/admission/security_rules.h"
 
-// Source: ValidatePodSpec and what it calls in pkg/apis/core/validation of Kubernetes 1.37. What only some of its
+// Source: ValidatePodSpec and what it calls in pkg/apis/core/validation of Kubernetes 1.36. What only some of its
 // versions refuse is accepted: members may have others.
 
 namespace shiplog::api {
@@ -40,68 +41,6 @@ void check_port_names(const Value& ports, const std::string& field, Causes& caus
     } else if (!names.insert(name.as_string()).second) {
       causes.duplicate(at(field, i) + ".name", name);
     }
-  }
-}
-
-constexpr std::string_view kHugePages = "hugepages-";
-
-/// Huge pages are counted: an amount is that of some of them.
-void check_pages(std::string_view name, const Value& amount, const std::string& field, Causes& causes) {
-  if (!name.starts_with(kHugePages)) return;
-  const auto quantity = parse_quantity(amount.as_string());
-  const auto page = parse_quantity(name.substr(kHugePages.size()));
-  if (!quantity || !page || page.value().whole_milli() <= 0) return;
-  if (quantity.value().whole_milli() % page.value().whole_milli() == 0) return;
-  causes.invalid(field, amount, amount.str() + " is not positive integer multiple of " + std::string{name});
-}
-
-void check_resource_list(const Value& amounts, const std::string& field, Causes& causes) {
-  for (const auto& amount : amounts.members()) {
-    const std::string here = field + "[" + std::string{amount.key()} + "]";
-    check_container_resource_name(amount.key(), here, causes);
-    check_resource_amount(amount.key(), amount.value, here, causes);
-    check_pages(amount.key(), amount.value, here, causes);
-  }
-}
-
-void check_resource_values(const Value& resources, const std::string& field, Causes& causes) {
-  if (resources.size() == 0) return;
-  const Value& limits = resources["limits"];
-  const Value& requests = resources["requests"];
-  check_resource_list(limits, field + ".limits", causes);
-  check_resource_list(requests, field + ".requests", causes);
-  for (const auto& request : requests.members()) {
-    if (can_be_overcommitted(request.key())) continue;
-    const Value& limit = limits[request.key()];
-    if (limit.is_null()) {
-      causes.required(field + ".limits", "Limit must be set for non overcommitable resources");
-      continue;
-    }
-    const auto wanted = parse_quantity(request.value.as_string());
-    const auto most = parse_quantity(limit.as_string());
-    if (!wanted || !most || wanted.value() == most.value()) continue;
-    causes.invalid(field + ".requests", request.value,
-                   "must be equal to " + std::string{request.key()} + " limit of " + limit.str());
-  }
-  bool pages = false;
-  bool others = false;
-  for (const Value* list : {&limits, &requests}) {
-    for (const auto& amount : list->members()) {
-      pages = pages || amount.key().starts_with(kHugePages);
-      others = others || among(amount.key(), {"cpu", "memory"});
-    }
-  }
-  if (pages && !others) causes.forbidden(field, "HugePages require cpu or memory");
-}
-
-void check_resize_policies(const Value& container, const std::string& field, Causes& causes) {
-  const Value& policies = container["resizePolicy"];
-  std::set<std::string_view> names;
-  for (size_t i = 0; i < policies.size(); ++i) {
-    const Value& name = policies[i]["resourceName"];
-    if (!names.insert(name.as_string()).second) causes.duplicate(at(field, i), name);
-    check_one_of(name, field, {"cpu", "memory"}, causes);
-    check_one_of(policies[i]["restartPolicy"], field, {"NotRequired", "RestartContainer"}, causes);
   }
 }
 
@@ -142,10 +81,37 @@ void check_field_reference(const Value& reference, WordList fields, const std::s
   causes.not_supported(here, path, fields);
 }
 
+constexpr const char* kNoVariableName =
+    "a valid environment variable name must consist only of printable ASCII characters other than '='";
+
+/// A variable in a file that another container of the pod has written.
+void check_file_key(const Value& reference, const std::string& field, Causes& causes) {
+  if (reference.is_null()) return;
+  const Value& key = reference["key"];
+  if (key.is_empty()) {
+    causes.required(field + ".key");
+  } else if (!is_variable_name(key.as_string())) {
+    causes.invalid(field + ".key", key, kNoVariableName);
+  }
+  const Value& name = reference["volumeName"];
+  const std::string here = field + ".volumeName";
+  if (name.is_empty()) {
+    causes.required(here);
+  } else if (const auto problem = label_problem(name.as_string())) {
+    causes.invalid(here, name, *problem);
+  }
+  if (reference["path"].is_empty()) {
+    causes.required(field + ".path");
+  } else {
+    check_no_backsteps(reference["path"], field + ".path", causes);
+  }
+}
+
 void check_variable_source(const Value& source, const std::string& field, Causes& causes) {
   if (source.size() == 0) {
-    causes.invalid(field, Value{""},
-                   "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`");
+    causes.invalid(
+        field, Value{""},
+        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`");
   } else if (source.size() > 1) {
     causes.invalid(field, Value{""}, "may not have more than one field specified at a time");
   }
@@ -153,6 +119,7 @@ void check_variable_source(const Value& source, const std::string& field, Causes
   if (!source["resourceFieldRef"].is_null()) {
     check_resource_field(source["resourceFieldRef"], field + ".resourceFieldRef", causes);
   }
+  check_file_key(source["fileKeyRef"], field + ".fileKeyRef", causes);
   for (const char* name : {"configMapKeyRef", "secretKeyRef"}) {
     const Value& reference = source[name];
     if (reference.is_null()) continue;
@@ -169,9 +136,7 @@ void check_variable_source(const Value& source, const std::string& field, Causes
 }
 
 void check_variable_name(const Value& name, const std::string& field, Causes& causes) {
-  if (is_variable_name(name.as_string())) return;
-  causes.invalid(field, name,
-                 "a valid environment variable name must consist only of printable ASCII characters other than '='");
+  if (!is_variable_name(name.as_string())) causes.invalid(field, name, kNoVariableName);
 }
 
 void check_variables(const Value& variables, const std::string& field, Causes& causes) {
@@ -373,18 +338,8 @@ void check_life(const Value& container, const Value& spec, bool init, const std:
       for (const char* moment : {"postStart", "preStop"}) {
         if (!part[moment].is_null()) check_handler(part[moment], spec, here + "." + moment, causes);
       }
+      check_stop_signal(part["stopSignal"], spec["os"], here + ".stopSignal", causes);
     }
-  }
-}
-
-/// Newer versions have more policies, and let other containers have one; none has other words.
-void check_container_restart(const Value& container, bool init, const std::string& field, Causes& causes) {
-  const Value& policy = container["restartPolicy"];
-  if (policy.is_null() || among(policy.as_string(), {"Always", "Never", "OnFailure"})) return;
-  if (init) {
-    causes.not_supported(field, policy, {"Always"});
-  } else {
-    causes.forbidden(field, "may not be set for non-init containers");
   }
 }
 
@@ -428,6 +383,30 @@ void check_resource_field(const Value& reference, const std::string& field, Caus
   check_divisor(resource, reference["divisor"], field + ".divisor", causes);
 }
 
+void check_file_volumes(const Value& spec, const std::string& field, Causes& causes) {
+  std::map<std::string_view, bool> empty;  // by name: whether it begins empty
+  for (const Value& volume : spec["volumes"].items()) {
+    empty.insert_or_assign(volume["name"].as_string(), !volume["emptyDir"].is_null());
+  }
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
+    for (size_t i = 0; i < spec[list].size(); ++i) {
+      const Value& variables = spec[list][i]["env"];
+      for (size_t j = 0; j < variables.size(); ++j) {
+        const Value& reference = variables[j]["valueFrom"]["fileKeyRef"];
+        const Value& name = reference["volumeName"];
+        if (reference.is_null() || name.is_empty()) continue;
+        const std::string here = at(at(field + "." + list, i) + ".env", j) + ".valueFrom.fileKeyRef.volumeName";
+        const auto volume = empty.find(name.as_string());
+        if (volume == empty.end()) {
+          causes.add({here, "FieldValueNotFound", "Not found: \"" + name.str() + "\""});
+        } else if (!volume->second) {
+          causes.invalid(here, name, "referenced volume must be of type emptyDir");
+        }
+      }
+    }
+  }
+}
+
 void check_host_ports(const Value& containers, const std::string& field, Causes& causes) {
   std::set<std::string> used;
   for (size_t i = 0; i < containers.size(); ++i) {
@@ -445,13 +424,13 @@ void check_host_ports(const Value& containers, const std::string& field, Causes&
 void check_container_values(const Value& container, const PodOfContainer& pod, bool init, const std::string& field,
                             Causes& causes) {
   if (container["ports"].size() > 0) check_port_names(container["ports"], field + ".ports", causes);
-  check_resource_values(container["resources"], field + ".resources", causes);
-  check_resize_policies(container, field + ".resizePolicy", causes);
+  check_container_resources(container["resources"], field + ".resources", causes);
+  check_resize_policies(container, pod.spec, field + ".resizePolicy", causes);
   check_variables(container["env"], field + ".env", causes);
   check_variable_sets(container["envFrom"], field + ".envFrom", causes);
   check_mounts(container, field + ".volumeMounts", causes);
   check_devices(container, pod, field + ".volumeDevices", causes);
-  check_container_restart(container, init, field + ".restartPolicy", causes);
+  check_restart_policy(container, field, causes);
   check_life(container, pod.spec, init, field, causes);
   check_container_security(container["securityContext"], field + ".securityContext", causes);
 }

@@ -25,6 +25,9 @@ struct PodOfContainer {
 void check_container_values(const Value& container, const PodOfContainer& pod, bool init, const std::string& field,
                             Causes& causes);
 
+/// Variables come from files of volumes that begin empty.
+void check_file_volumes(const Value& spec, const std::string& field, Causes& causes);
+
 /// Host ports that two containers of the list use.
 void check_host_ports(const Value& containers, const std::string& field, Causes& causes);
 

@@ -9,13 +9,12 @@
 
 #include "events/base/ip_range.h"
 #include "events/base/names.h"
-#include "events/base/quantity.h"
 #include "events/base/utf8.h"
 #include "services/api/admission/container_rules.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
+#include "services/api/admission/pod_resource_rules.h"
 #include "services/api/admission/pod_volume_rules.h"
-#include "services/api/admission/resource_names.h"
 #include "services/api/admission/scheduling_rules.h"
 #include "services/api/admission/security_rules.h"
 
@@ -24,7 +23,7 @@ namespace {
 
 /// Always for tag latest or none, as for an image whose content changes under its name.
 std::string_view pull_policy(std::string_view image) {
-  if (image.find('@') != std::string_view::npos) return "IfNotPresent";
+  if (image.empty() || image.find('@') != std::string_view::npos) return "IfNotPresent";
   const size_t slash = image.rfind('/');
   const size_t colon = image.rfind(':');
   const bool tagged = colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
@@ -61,28 +60,6 @@ void check_ports(const Value& ports, const std::string& field, Causes& causes) {
   }
 }
 
-void check_resources(const Value& resources, const std::string& field, Causes& causes) {
-  for (const char* list : {"limits", "requests"}) {
-    for (const auto& amount : resources[list].members()) {
-      const auto quantity = parse_quantity(amount.value.as_string());
-      if (quantity && quantity.value().negative()) {
-        causes.invalid(field + "." + list + "[" + std::string{amount.key()} + "]", amount.value,
-                       "must be greater than or equal to 0");
-      }
-    }
-  }
-  for (const auto& amount : resources["requests"].members()) {
-    const Value& limit = resources["limits"][amount.key()];
-    if (limit.is_null()) continue;
-    const auto wanted = parse_quantity(amount.value.as_string());
-    const auto most = parse_quantity(limit.as_string());
-    if (wanted && most && wanted.value() > most.value() && can_be_overcommitted(amount.key())) {
-      causes.invalid(field + ".requests", amount.value,
-                     "must be less than or equal to " + std::string{amount.key()} + " limit of " + limit.str());
-    }
-  }
-}
-
 void check_container(const Value& container, const std::string& field, const std::set<std::string>& volumes,
                      Causes& causes) {
   check_filled(container["image"], field + ".image", causes);
@@ -96,7 +73,7 @@ void check_container(const Value& container, const std::string& field, const std
                          {"File", "FallbackToLogsOnError"});
   }
   check_ports(container["ports"], field + ".ports", causes);
-  check_resources(container["resources"], field + ".resources", causes);
+  check_amounts(container["resources"], field + ".resources", causes);
   const Value& env = container["env"];
   for (size_t i = 0; i < env.size(); ++i) {
     if (env[i]["name"].is_empty()) causes.required(at(field + ".env", i) + ".name");
@@ -227,7 +204,7 @@ void check_os(const Value& spec, const std::string& field, Causes& causes) {
   const Value& os = spec["os"];
   if (os.is_null()) return;
   const std::string_view name = os["name"].as_string();
-  if (name.empty()) return causes.required(field + ".os.name", "cannot be empty");
+  if (name.empty()) return causes.required(field + ".os.name");
   if (name == "linux") {
     constexpr const char* kNotLinux = "windows options cannot be set for a linux pod";
     check_no_fields(spec, {"windowsOptions"}, {"windowsOptions"}, kNotLinux, field, causes);
@@ -259,6 +236,33 @@ void check_node_ports(const Value& spec, bool in_template, const std::string& fi
                      "must match `containerPort` when `hostNetwork` is true");
     }
   }
+}
+
+/// Users of their own go with no other namespace of the node: not its network, where only newer versions allow it.
+void check_host_users(const Value& spec, const std::string& field, Causes& causes) {
+  if (spec["hostUsers"].as_bool(true)) return;
+  constexpr const char* kNotThen = "when `hostUsers` is false";
+  if (spec["hostPID"].as_bool()) causes.forbidden(field + ".HostPID", kNotThen);  // Kubernetes writes it so
+  if (spec["hostIPC"].as_bool()) causes.forbidden(field + ".HostIPC", kNotThen);
+  for (const char* list : kListsOfContainers) {
+    for (size_t i = 0; i < spec[list].size(); ++i) {
+      if (spec[list][i]["volumeDevices"].size() == 0) continue;
+      causes.forbidden(at(field + "." + list, i) + ".volumeDevices", kNotThen);
+    }
+  }
+}
+
+void check_host_name(const Value& spec, const std::string& field, Causes& causes) {
+  constexpr size_t kLongest = 64;
+  const Value& name = spec["hostnameOverride"];
+  const std::string here = field + ".hostnameOverride";
+  if (name.is_null()) return;
+  if (spec["setHostnameAsFQDN"].as_bool()) {
+    causes.forbidden(here, "may not be specified when setHostnameAsFQDN is true");
+  }
+  if (spec["hostNetwork"].as_bool()) causes.forbidden(here, "may not be specified when hostNetwork is true");
+  if (name.as_string().size() > kLongest) causes.too_long(here, kLongest);
+  if (const auto problem = subdomain_problem(name.as_string())) causes.invalid(here, name, *problem);
 }
 
 /// The rules that older builds did not have.
@@ -296,6 +300,10 @@ void check_values(const Value& spec, const std::set<std::string>& claims, const 
   }
   check_scheduling(spec, field, causes);
   check_os(spec, field, causes);
+  check_pod_resources(spec, field, causes);
+  check_file_volumes(spec, field, causes);
+  check_host_users(spec, field, causes);
+  check_host_name(spec, field, causes);
 }
 
 std::set<std::string_view> container_names(const Value& spec) {
@@ -348,6 +356,9 @@ void fill_pod_spec(Value& spec) {
     for (Value& volume : spec.edit("volumes").edit_items()) {
       if (volume.is_object() && volume.size() == (volume.contains("name") ? 1U : 0U)) {
         volume.set("emptyDir", Value::object());
+      }
+      if (volume["image"].is_object() && volume["image"]["pullPolicy"].is_empty()) {
+        volume.edit("image").set("pullPolicy", pull_policy(volume["image"]["reference"].as_string()));
       }
     }
   }
@@ -414,6 +425,10 @@ void check_whole_pod(const Value& pod, const Value& old, Causes& causes) {
   const auto check = [](const Value& each, Causes& found) {
     check_pod_annotations(each, "metadata.annotations", found);
     check_node_ports(each["spec"], false, "spec", found);
+    for (size_t i = 0; i < each["spec"]["volumes"].size(); ++i) {
+      const Value& source = each["spec"]["volumes"][i]["image"];
+      if (!source.is_null()) check_filled(source["reference"], at("spec.volumes", i) + ".image.reference", found);
+    }
     for (const char* list : kListsOfContainers) {
       for (size_t i = 0; i < each["spec"][list].size(); ++i) {
         const Value& image = each["spec"][list][i]["image"];

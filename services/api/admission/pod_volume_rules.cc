@@ -1,18 +1,21 @@
 #include "services/api/admission/pod_volume_rules.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <set>
 
 #include "events/base/ascii.h"
 #include "events/base/names.h"
 #include "events/base/quantity.h"
+#include "events/base/utf8.h"
 #include "services/api/admission/container_rules.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
 
-// Source: ValidateVolumes and what it calls in pkg/apis/core/validation of Kubernetes 1.32.
+// Source: ValidateVolumes and what it calls in pkg/apis/core/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -180,6 +183,106 @@ void check_token(const Value& token, const std::string& volume, const std::strin
   check_file_path(token["path"], volume + ".path", causes);  // upstream's path
 }
 
+/// "example.com/signer".
+void check_signer(const Value& name, const std::string& field, Causes& causes) {
+  const std::string_view text = name.as_string();
+  const size_t slash = text.find('/');
+  if (text.empty()) return causes.required(field);
+  if (slash == std::string_view::npos || text.find('/', slash + 1) != std::string_view::npos) {
+    return causes.invalid(field, name,
+                          "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+  }
+  const std::string_view domain = text.substr(0, slash);
+  const std::string_view path = text.substr(slash + 1);
+  const auto check_parts = [&](std::string_view whole, Problem (*problem_of)(std::string_view)) {
+    for (size_t begin = 0; begin <= whole.size();) {
+      const size_t end = std::min(whole.find('.', begin), whole.size());
+      const std::string_view part = whole.substr(begin, end - begin);
+      if (const auto problem = problem_of(part)) {
+        return causes.invalid(field, Value{whole}, "validating label " + quoted(part) + ": " + *problem);
+      }
+      begin = end + 1;
+    }
+  };
+  check_parts(domain, label_problem);
+  if (domain.find('.') == std::string_view::npos) {
+    causes.invalid(field, Value{domain}, "should be a domain with at least two segments separated by dots");
+  }
+  check_parts(path, subdomain_problem);
+}
+
+/// The name of a ClusterTrustBundle: "example.com:signer:name", or a name without a signer.
+Problem bundle_name_problem(std::string_view name) {
+  const size_t colon = name.rfind(':');
+  return subdomain_problem(colon == std::string_view::npos ? name : name.substr(colon + 1));
+}
+
+void check_trust_bundle(const Value& bundle, const std::string& field, Causes& causes) {
+  const Value& name = bundle["name"];
+  const Value& signer = bundle["signerName"];
+  if (!name.is_null() && !signer.is_null()) {
+    causes.invalid(field, bundle, "only one of name and signerName may be used");
+  } else if (!name.is_null()) {
+    if (name.is_empty()) causes.required(field + ".name", "must be a valid object name");
+    if (const auto problem = bundle_name_problem(name.as_string())) {
+      causes.invalid(field + ".name", name, "not a valid clustertrustbundlename: " + *problem);
+    }
+    if (!bundle["labelSelector"].is_null()) {
+      causes.invalid(field + ".labelSelector", bundle["labelSelector"],
+                     "labelSelector must be unset if name is specified");
+    }
+  } else if (!signer.is_null()) {
+    if (signer.is_empty()) causes.required(field + ".signerName", "must be a valid signer name");
+    check_signer(signer, field + ".signerName", causes);
+    check_selector(bundle["labelSelector"], field + ".labelSelector", causes);
+  } else {
+    causes.required(field, "either name or signerName must be specified");
+  }
+  check_file_path(bundle["path"], field + ".path", causes);
+}
+
+constexpr const char* kCertificatePaths[] = {"credentialBundlePath", "keyPath", "certificateChainPath"};
+
+/// A certificate that the kubelet requests for the pod.
+void check_pod_certificate(const Value& source, const std::string& field, Causes& causes) {
+  constexpr int64_t kLeast = 3600;
+  constexpr int64_t kDay = 24 * kLeast;
+  constexpr int64_t kMostDays = 91;
+  const std::string_view signer = source["signerName"].as_string();
+  check_signer(source["signerName"], field + ".signerName", causes);
+  for (const auto& annotation : source["userAnnotations"].members()) {
+    const std::string key = lower_case(annotation.key());
+    if (const auto problem = qualified_name_problem(key)) {
+      causes.invalid(field + ".userAnnotations", Value{key}, *problem);
+    } else if (key.find('/') == std::string::npos) {
+      causes.invalid(field + ".userAnnotations", Value{key}, "must be a domain-prefixed key (such as \"acme.io/foo\")");
+    }
+  }
+  constexpr std::string_view kKeyTypes[] = {"RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"};
+  const std::string_view type = source["keyType"].as_string();
+  if (std::ranges::find(kKeyTypes, type) == std::end(kKeyTypes)) {
+    causes.not_supported(field + ".keyType", Value{type},
+                         {"RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"});
+  }
+  const std::string_view domain = signer.substr(0, std::min(signer.find('/'), signer.size()));
+  const int64_t most = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io") ? kDay : kMostDays * kDay;
+  const Value& seconds = source["maxExpirationSeconds"];
+  const std::string here = field + ".maxExpirationSeconds";
+  check_range(seconds, here, kLeast, std::numeric_limits<int64_t>::max(),
+              "if provided, maxExpirationSeconds must be >= " + std::to_string(kLeast), causes);
+  check_range(seconds, here, std::numeric_limits<int64_t>::min(), most,
+              "if provided, maxExpirationSeconds must be <= " + std::to_string(most), causes);
+  bool any = false;
+  for (const char* path : kCertificatePaths) {
+    if (source[path].is_empty()) continue;
+    any = true;
+    check_file_path(source[path], field + "." + path, causes);
+  }
+  if (!any) {
+    causes.required(field, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath");
+  }
+}
+
 /// Files of several sources in one volume.
 void check_projected_volume(const Value& source, const std::string& field, Causes& causes) {
   check_file_mode(source["defaultMode"], field + ".defaultMode", causes);
@@ -203,8 +306,20 @@ void check_projected_volume(const Value& source, const std::string& field, Cause
     if (const Value& token = part["serviceAccountToken"]; !token.is_null()) {
       check_token(token, field, here + ".serviceAccountToken", causes);
     }
+    if (const Value& bundle = part["clusterTrustBundle"]; !bundle.is_null()) {
+      check_trust_bundle(bundle, here + ".clusterTrustBundle", causes);
+      add(bundle["path"], bundle["path"]);
+    }
+    if (const Value& certificate = part["podCertificate"]; !certificate.is_null()) {
+      check_pod_certificate(certificate, here + ".podCertificate", causes);
+      for (const char* path : kCertificatePaths) add(certificate[path], certificate[path]);
+    }
     if (part.size() > 1) causes.forbidden(here, "may not specify more than 1 volume type per source");
   }
+}
+
+void check_image_volume(const Value& source, const std::string& field, Causes& causes) {
+  check_one_of(source["pullPolicy"], field + ".pullPolicy", {"Always", "IfNotPresent", "Never"}, causes);
 }
 
 /// What a type of volume must have, and what else is checked of it.
@@ -246,7 +361,7 @@ constexpr VolumeRule kVolumeRules[] = {
     {"scaleIO", "scaleIO", {"gateway", "system", "volumeName"}},
     {"csi", "csi", {"driver"}, check_csi_volume},
     {"ephemeral", "ephemeral", {"volumeClaimTemplate"}, check_ephemeral_volume},
-    {"image", "image"},
+    {"image", "image", {}, check_image_volume},
 };
 
 void check_volume_source(const Value& volume, const std::string& field, Causes& causes) {

@@ -1,15 +1,23 @@
 #include "services/api/admission/scheduling_rules.h"
 
+#include <charconv>
+#include <cstdint>
+#include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "services/api/admission/field_checks.h"
 
 // Source: ValidateTolerations, validateAffinity and validateTopologySpreadConstraints in pkg/apis/core/validation of
-// Kubernetes 1.37. What only some of its versions refuse is accepted: members may have others.
+// Kubernetes 1.36. What only some of its versions refuse is accepted: members may have others.
 
 namespace shiplog::api {
 namespace {
+
+constexpr const char* kRequiredAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr const char* kPreferredAffinity = "preferredDuringSchedulingIgnoredDuringExecution";
 
 void check_key(const Value& key, const std::string& field, Causes& causes) {
   if (const auto problem = qualified_name_problem(key.as_string())) {
@@ -58,27 +66,70 @@ void check_node_term(const Value& term, const std::string& field, Causes& causes
   }
 }
 
+/// No node has a label with another kind of value. In what is only preferred Kubernetes leaves it.
+void check_node_values(const Value& term, const std::string& field, Causes& causes) {
+  for (size_t i = 0; i < term["matchExpressions"].size(); ++i) {
+    const Value& values = term["matchExpressions"][i]["values"];
+    for (size_t j = 0; j < values.size(); ++j) {
+      const auto problem = label_value_problem(values[j].as_string());
+      if (problem) causes.invalid(at(at(field + ".matchExpressions", i) + ".values", j), values[j], *problem);
+    }
+  }
+}
+
 void check_weight(const Value& weight, const std::string& field, Causes& causes) {
   if (weight.as_int() >= 1 && weight.as_int() <= 100) return;
   causes.invalid(field, weight.is_null() ? Value{0} : weight, "must be in the range 1-100");
 }
 
 void check_node_affinity(const Value& affinity, const std::string& field, Causes& causes) {
-  const Value& required = affinity["requiredDuringSchedulingIgnoredDuringExecution"];
+  const Value& required = affinity[kRequiredAffinity];
   if (!required.is_null()) {
-    check_node_selector(required, field + ".requiredDuringSchedulingIgnoredDuringExecution", causes);
+    check_node_selector(required, field + "." + kRequiredAffinity, causes);
   }
-  const Value& preferred = affinity["preferredDuringSchedulingIgnoredDuringExecution"];
+  const Value& preferred = affinity[kPreferredAffinity];
   for (size_t i = 0; i < preferred.size(); ++i) {
-    const std::string here = at(field + ".preferredDuringSchedulingIgnoredDuringExecution", i);
+    const std::string here = at(field + "." + kPreferredAffinity, i);
     check_weight(preferred[i]["weight"], here + ".weight", causes);
     check_node_term(preferred[i]["preference"], here + ".preference", causes);
+  }
+}
+
+/// Labels of the pod itself that select pods too, or none of them. Kubernetes names the first of three problems so.
+void check_label_keys(const Value& term, const std::string& field, Causes& causes) {
+  const Value& keys = term["matchLabelKeys"];
+  const Value& others = term["mismatchLabelKeys"];
+  if (keys.size() + others.size() == 0) return;
+  const Value& selector = term["labelSelector"];
+  for (const char* name : {"matchLabelKeys", "mismatchLabelKeys"}) {
+    if (selector.is_null() && term[name].size() > 0) {
+      causes.forbidden(field + "." + name, "must not be specified when labelSelector is not set");
+      continue;
+    }
+    for (size_t i = 0; i < term[name].size(); ++i) check_key(term[name][i], at(field + "." + name, i), causes);
+  }
+  std::map<std::string_view, size_t> index;
+  for (size_t i = 0; i < keys.size(); ++i) index.insert_or_assign(keys[i].as_string(), i);
+  std::set<std::string_view> selected;
+  for (const auto& label : selector["matchLabels"].members()) selected.insert(label.key());
+  for (const Value& expression : selector["matchExpressions"].items()) {
+    const auto found = index.find(expression["key"].as_string());
+    if (!selected.insert(expression["key"].as_string()).second && found != index.end()) {
+      causes.invalid(at(field, found->second), expression["key"], "exists in both matchLabelKeys and labelSelector");
+    }
+  }
+  std::set<std::string_view> mismatched;
+  for (const Value& key : others.items()) mismatched.insert(key.as_string());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!mismatched.contains(keys[i].as_string())) continue;
+    causes.invalid(at(field + ".matchLabelKeys", i), keys[i], "exists in both matchLabelKeys and mismatchLabelKeys");
   }
 }
 
 void check_pod_term(const Value& term, const std::string& field, Causes& causes) {
   check_selector(term["labelSelector"], field + ".labelSelector", causes);
   check_selector(term["namespaceSelector"], field + ".namespaceSelector", causes);
+  check_label_keys(term, field, causes);
   if (term["topologyKey"].is_empty()) {
     causes.required(field + ".topologyKey", "can not be empty");
   } else {
@@ -87,13 +138,13 @@ void check_pod_term(const Value& term, const std::string& field, Causes& causes)
 }
 
 void check_pod_affinity(const Value& affinity, const std::string& field, Causes& causes) {
-  const Value& required = affinity["requiredDuringSchedulingIgnoredDuringExecution"];
+  const Value& required = affinity[kRequiredAffinity];
   for (size_t i = 0; i < required.size(); ++i) {
-    check_pod_term(required[i], at(field + ".requiredDuringSchedulingIgnoredDuringExecution", i), causes);
+    check_pod_term(required[i], at(field + "." + kRequiredAffinity, i), causes);
   }
-  const Value& preferred = affinity["preferredDuringSchedulingIgnoredDuringExecution"];
+  const Value& preferred = affinity[kPreferredAffinity];
   for (size_t i = 0; i < preferred.size(); ++i) {
-    const std::string here = at(field + ".preferredDuringSchedulingIgnoredDuringExecution", i);
+    const std::string here = at(field + "." + kPreferredAffinity, i);
     check_weight(preferred[i]["weight"], here + ".weight", causes);
     check_pod_term(preferred[i]["podAffinityTerm"], here + ".podAffinityTerm", causes);
   }
@@ -136,11 +187,64 @@ void check_spreads(const Value& spreads, const std::string& field, Causes& cause
       if (policy.is_null() || policy.as_string() == "Honor" || policy.as_string() == "Ignore") continue;
       causes.not_supported(here + "." + name, policy, {"Honor", "Ignore"});
     }
+    check_label_keys(spread, here, causes);
     check_selector(spread["labelSelector"], here + ".labelSelector", causes);
   }
 }
 
+/// As a person writes a number: no plus, no zero in front.
+void check_whole_number(const Value& value, const std::string& field, Causes& causes) {
+  const std::string_view text = value.as_string();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size() && std::to_string(number) == text) return;
+  if (text.empty()) return causes.invalid(field, Value{text}, "must be non-empty");
+  causes.invalid(field, Value{text}, "must be a valid decimal integer in canonical form");
+}
+
+/// The pods that a term selects have the same value of these labels, or another one.
+void merge_label_keys(Value& term, const Value& labels) {
+  if (term["labelSelector"].is_null()) return;
+  constexpr std::pair<const char*, const char*> kLists[] = {{"matchLabelKeys", "In"}, {"mismatchLabelKeys", "NotIn"}};
+  for (const auto& [list, op] : kLists) {
+    const Value keys = term[list];
+    for (const Value& key : keys.items()) {
+      const Value* label = labels.find(key.as_string());
+      if (label == nullptr) continue;
+      Value& selector = term.edit("labelSelector");
+      if (!selector["matchExpressions"].is_array()) selector.set("matchExpressions", Value::array());
+      selector.edit("matchExpressions")
+          .push_back(Value::object({{"key", key}, {"operator", op}, {"values", Value::array({*label})}}));
+    }
+  }
+}
+
+/// A group of pods that are scheduled together.
+void check_scheduling_group(const Value& group, const std::string& field, Causes& causes) {
+  if (group.is_null()) return;
+  const Value& name = group["podGroupName"];
+  if (name.is_null()) return causes.invalid(field + ".podGroupName", name, "must specify one of: `podGroupName`");
+  if (const auto problem = subdomain_problem(name.as_string())) causes.invalid(field + ".podGroupName", name, *problem);
+}
+
 }  // namespace
+
+void fill_label_keys(Value& spec, const Value& labels) {
+  if (spec["topologySpreadConstraints"].size() > 0) {
+    for (Value& spread : spec.edit("topologySpreadConstraints").edit_items()) merge_label_keys(spread, labels);
+  }
+  for (const char* type : {"podAffinity", "podAntiAffinity"}) {
+    if (!spec["affinity"][type].is_object()) continue;
+    Value& affinity = spec.edit("affinity").edit(type);
+    if (affinity[kRequiredAffinity].size() > 0) {
+      for (Value& term : affinity.edit(kRequiredAffinity).edit_items()) merge_label_keys(term, labels);
+    }
+    if (affinity[kPreferredAffinity].size() == 0) continue;
+    for (Value& term : affinity.edit(kPreferredAffinity).edit_items()) {
+      if (term["podAffinityTerm"].is_object()) merge_label_keys(term.edit("podAffinityTerm"), labels);
+    }
+  }
+}
 
 void check_toleration(const Value& toleration, const std::string& field, Causes& causes) {
   const Value& value = toleration["value"];
@@ -162,7 +266,9 @@ void check_toleration(const Value& toleration, const std::string& field, Causes&
   } else if (op == "Exists") {
     if (!value.is_empty())
       causes.invalid(field + ".operator", value, "value must be empty when `operator` is 'Exists'");
-  } else if (op != "Lt" && op != "Gt") {  // these two exist in newer versions
+  } else if (op == "Lt" || op == "Gt") {  // only with a feature gate of newer versions
+    check_whole_number(value, field + ".value", causes);
+  } else {
     causes.not_supported(field + ".operator", toleration["operator"], {"Equal", "Exists"});
   }
   if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
@@ -174,7 +280,10 @@ void check_node_selector(const Value& selector, const std::string& field, Causes
   const std::string here = field + ".nodeSelectorTerms";
   const Value& terms = selector["nodeSelectorTerms"];
   if (terms.size() == 0) causes.required(here, "must have at least one node selector term");
-  for (size_t i = 0; i < terms.size(); ++i) check_node_term(terms[i], at(here, i), causes);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    check_node_term(terms[i], at(here, i), causes);
+    check_node_values(terms[i], at(here, i), causes);
+  }
 }
 
 void check_scheduling(const Value& spec, const std::string& field, Causes& causes) {
@@ -184,6 +293,7 @@ void check_scheduling(const Value& spec, const std::string& field, Causes& cause
       check_pod_affinity(affinity[name], field + ".affinity." + name, causes);
     }
   }
+  check_scheduling_group(spec["schedulingGroup"], field + ".schedulingGroup", causes);
   check_spreads(spec["topologySpreadConstraints"], field + ".topologySpreadConstraints", causes);
   for (size_t i = 0; i < spec["tolerations"].size(); ++i) {
     check_toleration(spec["tolerations"][i], at(field + ".tolerations", i), causes);

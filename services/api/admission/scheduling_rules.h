@@ -9,6 +9,9 @@ namespace shiplog::api {
 
 void check_toleration(const Value& toleration, const std::string& field, Causes& causes);
 
+/// matchLabelKeys and mismatchLabelKeys of a new pod become part of the selectors beside them. `labels`: of the pod.
+void fill_label_keys(Value& spec, const Value& labels);
+
 /// What a PodSpec at `field` requires of the node: tolerations, affinity, topologySpreadConstraints.
 void check_scheduling(const Value& spec, const std::string& field, Causes& causes);
 

@@ -1,40 +1,27 @@
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "events/base/ip_range.h"
 #include "events/base/json.h"
 #include "events/base/names.h"
-#include "events/base/quantity.h"
+#include "services/api/admission/container_restart_rules.h"
 #include "services/api/admission/ephemeral_container_rules.h"
 #include "services/api/admission/field_checks.h"
+#include "services/api/admission/pod_resource_rules.h"
 #include "services/api/admission/pod_rules.h"
 #include "services/api/admission/pod_warnings.h"
 #include "services/api/admission/rules.h"
+#include "services/api/admission/scheduling_rules.h"
 
 // Pods that are not the template of something. Source: CRU-8 to CRU-10; ValidatePodCreate, ValidatePodUpdate and
-// ValidatePodStatusUpdate in pkg/apis/core/validation of Kubernetes 1.32.
+// ValidatePodStatusUpdate in pkg/apis/core/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
-
-/// The QoS class of the pod.
-const char* quality_of_service(const Value& spec) {
-  bool any = false;
-  bool all = true;
-  for (const char* list : {"containers", "initContainers"}) {
-    for (const Value& container : spec[list].items()) {
-      const Value& resources = container["resources"];
-      for (const char* name : {"cpu", "memory"}) {
-        const auto limit = parse_quantity(resources["limits"][name].as_string());
-        const auto request = parse_quantity(resources["requests"][name].as_string());
-        const bool limited = limit && !limit.value().is_zero();
-        any = any || limited || (request && !request.value().is_zero());
-        all = all && limited && request && limit.value() == request.value();
-      }
-    }
-  }
-  return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
-}
 
 bool leaves_host_ports_out(const Value& spec) {
   for (const char* list : {"containers", "initContainers"}) {
@@ -78,6 +65,9 @@ void fill_pod(Value& object, const Write& write) {
       }
     }
   }
+  // What an older build stored without them keeps its spec.
+  if (write.old == nullptr || spec["resources"] != old_of(write)["spec"]["resources"]) fill_pod_resources(spec);
+  if (write.old == nullptr) fill_label_keys(spec, object["metadata"]["labels"]);
   fill_host_ports(spec, old_of(write));
   if (write.old != nullptr) return;  // the component that runs it updates the status
   object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", quality_of_service(spec)}}));
@@ -167,7 +157,9 @@ void check_pod_update(const Value& spec, const Write& write, Causes& causes) {
   check_lowered_deadline(spec["activeDeadlineSeconds"], old["activeDeadlineSeconds"], causes);
   check_kept_tolerations(spec["tolerations"], old["tolerations"], causes);
   check_fewer_gates(spec["schedulingGates"], old["schedulingGates"], causes);
-  if (allowed_spec(old, spec) == spec || allowed_spec(defaulted_old(write)["spec"], spec) == spec) return;
+  Value filled = defaulted_old(write)["spec"];
+  fill_pod_spec(filled);
+  if (allowed_spec(old, spec) == spec || allowed_spec(filled, spec) == spec) return;
   causes.forbidden("spec",
                    "pod updates may not change fields other than "
                    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
@@ -193,7 +185,27 @@ void warn_of_pod(const Value& object, const Write& write, std::vector<std::strin
   warn_of_new_pod(object, warnings);
 }
 
+/// A component that does not know observedGeneration does not take it away.
+void keep_generations(Value& status, const Value& before) {
+  constexpr const char* kField = "observedGeneration";
+  if (status[kField].as_int() == 0 && before[kField].as_int() != 0) status.set(kField, before[kField]);
+  if (status["conditions"].size() == 0) return;
+  std::map<std::string_view, std::vector<const Value*>> known;  // a type may stand there more than once
+  for (const Value& condition : before["conditions"].items()) {
+    known[condition["type"].as_string()].push_back(&condition[kField]);
+  }
+  std::map<std::string_view, size_t> seen;
+  for (Value& condition : status.edit("conditions").edit_items()) {
+    const auto others = known.find(condition["type"].as_string());
+    if (others == known.end()) continue;
+    const size_t index = seen[others->first]++;
+    if (index >= others->second.size() || condition[kField].as_int() != 0) continue;
+    if (const Value& generation = *others->second[index]; generation.as_int() != 0) condition.set(kField, generation);
+  }
+}
+
 void fill_pod_status(Value& object, const Write& write) {
+  if (object["status"].is_object()) keep_generations(object.edit("status"), old_of(write)["status"]);
   const Value& quality = old_of(write)["status"]["qosClass"];
   if (object["status"].is_object() && object["status"]["qosClass"].is_empty() && !quality.is_empty()) {
     object.edit("status").set("qosClass", quality);
@@ -204,12 +216,10 @@ void fill_pod_status(Value& object, const Write& write) {
 void check_addresses_of(const Value& status, const char* list, Causes& causes) {
   const std::string field = std::string{"status."} + list;
   const Value& addresses = status[list];
-  std::set<std::string_view> known;
   std::set<size_t> families;
   for (size_t i = 0; i < addresses.size(); ++i) {
     const Value& ip = addresses[i]["ip"];
     check_ip(ip, at(field, i), causes);
-    if (!known.insert(ip.as_string()).second) causes.duplicate(at(field, i), addresses[i]);
     const auto parsed = parse_ip(ip.as_string());
     if (parsed) families.insert(parsed->size);
   }
@@ -218,27 +228,42 @@ void check_addresses_of(const Value& status, const char* list, Causes& causes) {
   }
 }
 
+void check_generation(const Value& owner, const std::string& field, Causes& causes) {
+  const Value& generation = owner["observedGeneration"];
+  if (generation.as_int() >= 0) return;
+  causes.invalid(field + ".observedGeneration", generation, "must be a non-negative integer");
+}
+
 void check_pod_conditions(const Value& conditions, Causes& causes) {
   for (size_t i = 0; i < conditions.size(); ++i) {
     const Value& type = conditions[i]["type"];
+    const std::string field = at("status.conditions", i);
+    check_generation(conditions[i], field, causes);
     if (const auto problem = qualified_name_problem(type.as_string())) {
-      causes.invalid(at("metadata.conditions", i) + ".Type", type, *problem);  // upstream's path
+      causes.invalid(field + ".Type", type, *problem);  // upstream's path
     }
   }
 }
 
-/// A container that has ended for good does not run again.
-void check_ended(const Value& now, const Value& before, const char* list, std::string_view restarts, Causes& causes) {
-  if (restarts == "Always" || now[list] == before[list]) return;
+/// A container that has ended for good does not run again. `containers`: the list of the spec with those of the list of
+/// the status; empty: they never do.
+void check_ended(const Value& now, const Value& before, const char* list, const Value& spec,
+                 std::string_view containers, Causes& causes) {
+  if (now[list] == before[list]) return;
   std::set<std::string_view> running;
   for (const Value& each : now[list].items()) {
     if (each["state"]["terminated"].is_null()) running.insert(each["name"].as_string());
   }
+  std::map<std::string_view, const Value*> known;
+  if (!containers.empty()) {
+    for (const Value& each : spec[containers].items()) known.emplace(each["name"].as_string(), &each);
+  }
   for (size_t i = 0; i < before[list].size(); ++i) {
     const Value& was = before[list][i];
     const Value& ended = was["state"]["terminated"];
-    if (ended.is_null() || (ended["exitCode"].as_int() != 0 && restarts == "OnFailure")) continue;
-    if (!running.contains(was["name"].as_string())) continue;
+    if (ended.is_null() || !running.contains(was["name"].as_string())) continue;
+    const auto container = known.find(was["name"].as_string());
+    if (container != known.end() && runs_again(*container->second, spec, ended["exitCode"].as_int())) continue;
     causes.forbidden(at(std::string{"status."} + list, i) + ".state",
                      "may not be transitioned to non-terminated state");
   }
@@ -249,6 +274,7 @@ void check_pod_status(const Value& object, const Write& write, Causes& causes) {
   const Value& before = old_of(write)["status"];
   const auto check = [](const Value& status, Causes& found) {
     check_pod_conditions(status["conditions"], found);
+    check_generation(status, "status", found);
     if (const Value& node = status["nominatedNodeName"]; !node.is_empty()) {
       if (const auto problem = subdomain_problem(node.as_string())) {
         found.invalid("status.nominatedNodeName", node, *problem);
@@ -265,8 +291,16 @@ void check_pod_status(const Value& object, const Write& write, Causes& causes) {
   if (!before["qosClass"].is_empty() && now["qosClass"] != before["qosClass"]) {
     causes.invalid("status.qosClass", now["qosClass"], "field is immutable");
   }
-  check_ended(now, before, "containerStatuses", old_of(write)["spec"]["restartPolicy"].as_string(), causes);
-  check_ended(now, before, "ephemeralContainerStatuses", "Never", causes);
+  const Value& spec = old_of(write)["spec"];
+  if (!may_restart_all(spec)) {
+    check_ended(now, before, "containerStatuses", spec, "containers", causes);
+    check_ended(now, before, "initContainerStatuses", spec, "initContainers", causes);
+  }
+  check_ended(now, before, "ephemeralContainerStatuses", spec, "", causes);
+  const Value& nominated = now["nominatedNodeName"];
+  if (!spec["nodeName"].is_empty() && !nominated.is_empty() && nominated != before["nominatedNodeName"]) {
+    causes.forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
+  }
 }
 
 }  // namespace
