@@ -347,7 +347,7 @@ TEST(Writes, CRU_10_defaults) {
   EXPECT_EQ(container["livenessProbe"]["failureThreshold"].as_int(), 3);
   EXPECT_EQ(container["livenessProbe"]["httpGet"]["scheme"].str(), "HTTP");
   const Value scaler = spec_of(in(ns, "horizontalpodautoscalers", "autoscaling/v2"),
-                               "maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: a}");
+                               "maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}");
   EXPECT_EQ(scaler["minReplicas"].as_int(), 1);
   EXPECT_EQ(scaler["metrics"][0]["resource"]["target"]["averageUtilization"].as_int(), 80);
   const Value binding =

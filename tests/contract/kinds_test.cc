@@ -326,7 +326,7 @@ TEST(Kinds, AnAutoscalerIsOneObjectInTwoVersions) {  // GRP-3
   const std::string v2_path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
   const Answer made = api().post(v1_path, json(R"({"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler",
       "metadata":{"name":"twofold"},"spec":{"maxReplicas":5,"targetCPUUtilizationPercentage":70,
-      "scaleTargetRef":{"kind":"Deployment","name":"web"}}})"));
+      "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}})"));
   ASSERT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.json["apiVersion"].str(), "autoscaling/v1");
   EXPECT_EQ(made.json["spec"]["targetCPUUtilizationPercentage"].as_int(), 70);

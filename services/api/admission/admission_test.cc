@@ -225,7 +225,7 @@ TEST(Admission, NullInTheMapsOfMetadataIsAnEmptyText) {
   Admission view = admission_for("horizontalpodautoscalers.autoscaling");
   view.kind = view.kinds->find("autoscaling", "v1", "horizontalpodautoscalers");
   const auto admitted = admit_view(view, json(R"({"metadata":{"name":"h","annotations":{"note":null}},
-      "spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"web"}}})"),
+      "spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}})"),
                                    nullptr);
   ASSERT_TRUE(admitted.has_value()) << message_of(admitted);
   EXPECT_EQ(to_json(admitted.value()["metadata"]["annotations"]), R"({"note":""})");

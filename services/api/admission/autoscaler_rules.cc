@@ -8,7 +8,7 @@
 #include "services/api/admission/rules.h"
 
 // HorizontalPodAutoscaler and Karmada's FederatedHPA, which has the same spec (KIND-11). Source:
-// pkg/apis/autoscaling/validation of Kubernetes.
+// pkg/apis/autoscaling/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -86,6 +86,28 @@ void check_behavior(const Value& rules, const std::string& field, Causes& causes
   }
 }
 
+void check_tolerances(const Value& behavior, Causes& causes) {
+  for (const char* direction : {"scaleUp", "scaleDown"}) {
+    const Value& tolerance = behavior[direction]["tolerance"];
+    const auto quantity = quantity_in(tolerance);
+    if (tolerance.is_null() || !quantity || !quantity.value().negative()) continue;
+    causes.invalid(std::string{"spec.behavior."} + direction + ".tolerance", tolerance,
+                   "must be greater than or equal to 0");
+  }
+}
+
+/// The group of what is scaled or measured; `core`: it may be that of the core kinds.
+void check_api_version(const Value& reference, bool core, const std::string& field, Causes& causes) {
+  const Value& version = reference["apiVersion"];
+  const std::string_view text = version.as_string();
+  const auto slashes = std::ranges::count(text, '/');
+  if (slashes > 1) {
+    causes.invalid(field + ".apiVersion", version, "unexpected GroupVersion string: " + std::string{text});
+  } else if (!core && (slashes == 0 || text.front() == '/')) {
+    causes.invalid(field + ".apiVersion", Value{text}, "apiVersion must specify API group");
+  }
+}
+
 /// How much of the metric there should be, in the one form that its type names.
 void check_metric_target(const Value& target, const std::string& field, Causes& causes) {
   const std::string_view type = target["type"].as_string();
@@ -117,8 +139,10 @@ void check_source(std::string_view type, const Value& source, const std::string&
     } else if (!target["averageUtilization"].is_null() && !target["averageValue"].is_null()) {
       causes.forbidden(field + ".target.averageValue", "may not set both a target raw value and a target utilization");
     }
-  } else if (source["metric"]["name"].is_empty()) {
+  } else if (const Value& name = source["metric"]["name"]; name.is_empty()) {
     causes.required(field + ".metric.name", "must specify a metric name");
+  } else if (const auto problem = path_segment_problem(name.as_string())) {
+    causes.invalid(field + ".metric.name", name, *problem);
   }
   if (type == "ContainerResource" && source["container"].is_empty()) {
     causes.required(field + ".container", "must specify a container");
@@ -189,22 +213,62 @@ void check_target_amounts(const Value& metrics, Causes& causes) {
   }
 }
 
+/// What newer versions refuse besides: groups that no scale and no metric is found in.
+void check_groups(const Value& spec, const Value& before, Causes& causes) {
+  const Value& target = spec["scaleTargetRef"];
+  const Value& old_target = before["scaleTargetRef"];
+  const auto same = [&](const char* name) { return target[name].as_string() == old_target[name].as_string(); };
+  if (before.is_null() || !same("apiVersion") || !same("kind")) {
+    const bool core = target["kind"].as_string() == "ReplicationController";
+    check_api_version(target, core, "spec.scaleTargetRef", causes);
+  }
+  const auto check_measured = [](const Value& metrics, Causes& found) {
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      if (metrics[i]["type"].as_string() != "Object" || metrics[i]["object"].is_null()) continue;
+      const std::string field = at("spec.metrics", i) + ".object.describedObject";
+      check_api_version(metrics[i]["object"]["describedObject"], true, field, found);
+    }
+  };
+  check_new(spec["metrics"], before["metrics"], check_measured, causes);
+}
+
+/// A built-in one may scale to nothing where a feature gate allows it; a metric tells then when to begin again.
+void check_bounds(const Value& spec, bool builtin, Causes& causes) {
+  const Value& least = spec["minReplicas"];
+  const Value& most = spec["maxReplicas"];
+  if (least.as_int() < (builtin ? 0 : 1)) {
+    causes.invalid("spec.minReplicas", least, "must be greater than or equal to 1");
+  } else if (least.as_int() == 0) {
+    const bool measured = std::ranges::any_of(spec["metrics"].items(), [](const Value& metric) {
+      return metric["type"].as_string() == "Object" || metric["type"].as_string() == "External";
+    });
+    if (!measured) {
+      causes.forbidden("spec.metrics",
+                       "must specify at least one Object or External metric to support scaling to zero replicas");
+    }
+  }
+  if (!builtin && most.as_int() < 1) {
+    causes.invalid("spec.maxReplicas", most, "must be greater than 0");
+  } else if (most.as_int() == 0) {
+    causes.required("spec.maxReplicas", "must be set and greater than 0");
+  } else if (most.as_int() < 0) {
+    causes.invalid("spec.maxReplicas", most, "must be greater than or equal to 1");
+  }
+  if (most.as_int() < least.as_int()) {
+    causes.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`");
+  }
+}
+
 void check_autoscaler(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_kind_and_name(spec["scaleTargetRef"], "spec.scaleTargetRef", causes);
-  if (spec["minReplicas"].as_int() < 1) {
-    causes.invalid("spec.minReplicas", spec["minReplicas"], "must be greater than or equal to 1");
-  }
-  if (spec["maxReplicas"].as_int() < 1) {
-    causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than 0");
-  }
-  if (spec["maxReplicas"].as_int() < spec["minReplicas"].as_int()) {
-    causes.invalid("spec.maxReplicas", spec["maxReplicas"], "must be greater than or equal to `minReplicas`");
-  }
+  check_bounds(spec, write.kind.builtin, causes);
+  if (write.kind.builtin) check_groups(spec, old_of(write)["spec"], causes);
   check_metrics(spec["metrics"], write.kind.builtin, causes);
   check_new(spec["metrics"], old_of(write)["spec"]["metrics"], check_target_amounts, causes);
   check_behavior(spec["behavior"]["scaleUp"], "spec.behavior.scaleUp", causes);
   check_behavior(spec["behavior"]["scaleDown"], "spec.behavior.scaleDown", causes);
+  check_new(spec["behavior"], old_of(write)["spec"]["behavior"], check_tolerances, causes);
 }
 
 void check_autoscaler_status(const Value& object, const Write& write, Causes& causes) {

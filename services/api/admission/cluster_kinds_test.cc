@@ -86,10 +86,10 @@ TEST(HorizontalPodAutoscalers, GetAMetricAndBounds) {
             R"({"policies":[{"periodSeconds":15,"type":"Percent","value":100}],"selectPolicy":"Min"})");
   EXPECT_EQ(spec["behavior"]["scaleUp"]["policies"].size(), 2U);
   EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"h"},"spec":{"minReplicas":5,"maxReplicas":3,
-      "scaleTargetRef":{"kind":"Deployment"},"metrics":[{"type":"Magic"},{"type":"Pods"}]}})"))),
+      "scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment"},"metrics":[{"type":"Magic"},{"type":"Pods"}]}})"))),
             "spec.scaleTargetRef.name,spec.maxReplicas,spec.metrics[0].type,spec.metrics[1].pods");
   EXPECT_EQ(fields_of(create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
-      "kind":"Deployment","name":"web"},"metrics":[{"type":"Resource","resource":{"target":{"type":"Utilization"}}},
+      "apiVersion":"apps/v1","kind":"Deployment","name":"web"},"metrics":[{"type":"Resource","resource":{"target":{"type":"Utilization"}}},
       {"type":"Pods","pods":{"metric":{},"target":{"type":"Guess"}}},{"type":"ContainerResource","containerResource":{
       "name":"cpu","target":{"type":"Utilization","averageUtilization":0}}},{"type":"Object","object":{"metric":{
       "name":"m"},"describedObject":{"kind":"Service"},"target":{"type":"Value","value":"-1"}}},{"type":"Resource",
@@ -101,9 +101,47 @@ TEST(HorizontalPodAutoscalers, GetAMetricAndBounds) {
             "spec.metrics[4].resource.target.type,spec.metrics[4].resource.target.averageValue,"
             "spec.metrics[1].pods.target.averageValue");
   const auto external = create(type, json(R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{
-      "kind":"Deployment","name":"web"},"metrics":[{"type":"External","external":{"metric":{"name":"q"},"target":{
+      "apiVersion":"apps/v1","kind":"Deployment","name":"web"},"metrics":[{"type":"External","external":{"metric":{"name":"q"},"target":{
       "type":"AverageValue","averageValue":"30"}}}]}})"));
   EXPECT_TRUE(external.has_value()) << message_of(external);
+}
+
+/// An autoscaler of the Deployment web, unless `parts` name another target.
+Value autoscaler(const std::string& parts, const char* target = R"("apiVersion":"apps/v1","kind":"Deployment")") {
+  return json(R"({"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"name":"web",)" + std::string{target} + "}," +
+              parts + "}}");
+}
+
+TEST(HorizontalPodAutoscalers, AreJudgedAsByNewerVersions) {  // CRU-9
+  const char* type = "horizontalpodautoscalers.autoscaling";
+  const auto refusal = [&](const Value& object) {
+    const auto refused = create(type, object);
+    return refused ? "no error" : refused.error().causes[0].field + ": " + refused.error().causes[0].message;
+  };
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":0,"minReplicas":1)")),
+            "spec.maxReplicas: Required value: must be set and greater than 0");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":-1)")),
+            "spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3,"minReplicas":0)")),
+            "spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero "
+            "replicas");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3,"minReplicas":0,"metrics":[{"type":"External","external":{"metric":
+                {"name":"q"},"target":{"type":"AverageValue","averageValue":"30"}}}])")),
+            "no error")
+      << "with a feature gate";
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3)", R"("kind":"Deployment")")),
+            R"(spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API group)");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3)", R"("apiVersion":"a/b/c","kind":"D")")),
+            R"(spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c)");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3)", R"("kind":"ReplicationController")")), "no error");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3,"behavior":{"scaleUp":{"tolerance":"-0.1"}})")),
+            R"(spec.behavior.scaleUp.tolerance: Invalid value: "-100m": must be greater than or equal to 0)");
+  EXPECT_EQ(refusal(autoscaler(R"("maxReplicas":3,"behavior":{"scaleUp":{"tolerance":"0.05"}})")), "no error");
+  Value old = stored(type, autoscaler(R"("maxReplicas":3)"));
+  old.edit("spec").edit("scaleTargetRef").erase("apiVersion");
+  Value changed = old;
+  changed.edit("spec").set("maxReplicas", 4);
+  EXPECT_EQ(message_of(update(type, old, changed)), "no error") << "an older build stored it";
 }
 
 TEST(PodDisruptionBudgets, HaveOneAmount) {

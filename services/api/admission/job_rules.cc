@@ -14,7 +14,7 @@
 #include "services/api/admission/rules.h"
 #include "services/cron/cron_schedule.h"
 
-// Jobs and CronJobs. Source: CRU-8 to CRU-10; pkg/apis/batch/validation of Kubernetes 1.32.
+// Jobs and CronJobs. Source: CRU-8 to CRU-10; pkg/apis/batch/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -314,6 +314,45 @@ void check_job_spec(const Value& spec, const Value& old, const std::string& fiel
   check_new(spec, old, check, causes);
 }
 
+void take_from(const Value& from, const char* name, Value& to) {
+  to.erase(name);
+  if (const Value* value = from.find(name)) to.set(name, *value);
+}
+
+/// What the template of a suspended job may become: `now` where it may differ from `before`, which is where its pods
+/// run and what resources they have.
+Value allowed_template(Value before, const Value& now) {
+  if (!before["metadata"].is_object()) before.set("metadata", Value::object());
+  for (const char* name : {"labels", "annotations"}) take_from(now["metadata"], name, before.edit("metadata"));
+  if (now["metadata"].is_null() && before["metadata"].size() == 0) before.erase("metadata");
+  if (!before["spec"].is_object()) return before;
+  Value& spec = before.edit("spec");
+  for (const char* name : {"nodeSelector", "tolerations", "schedulingGates"}) take_from(now["spec"], name, spec);
+  if (!spec["affinity"].is_object()) spec.set("affinity", Value::object());
+  take_from(now["spec"]["affinity"], "nodeAffinity", spec.edit("affinity"));
+  if (spec["affinity"].size() == 0 && now["spec"]["affinity"].is_null()) spec.erase("affinity");
+  for (const char* list : {"containers", "initContainers"}) {
+    const Value& containers = now["spec"][list];
+    if (containers.size() == 0 || containers.size() != spec[list].size()) continue;
+    auto&& items = spec.edit(list).edit_items();
+    for (size_t i = 0; i < containers.size(); ++i) {
+      if (items[i]["name"] == containers[i]["name"]) take_from(containers[i], "resources", items[i]);
+    }
+  }
+  return before;
+}
+
+void check_job_template(const Value& now, const Write& write, Causes& causes) {
+  const Value& old = old_of(write)["spec"];
+  if (now == old["template"]) return;
+  Value before = defaulted_old(write)["spec"]["template"];
+  if (before["spec"].is_object()) fill_pod_spec(before.edit("spec"));
+  const bool suspended = old["suspend"].as_bool();
+  if (suspended ? allowed_template(before, now) == now : before == now) return;
+  if (!suspended) return causes.invalid("spec.template", now, "field is immutable");
+  causes.invalid("spec.template.spec", now["spec"], "field is immutable");
+}
+
 void check_job(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   check_job_spec(spec, old_of(write)["spec"], "spec", causes);
@@ -330,11 +369,9 @@ void check_job(const Value& object, const Write& write, Causes& causes) {
        {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"}) {
     check_immutable(object, write, name, causes);
   }
-  // An indexed job may grow and shrink, the scheduling of a suspended one may still change.
+  // An indexed job may grow and shrink.
   if (spec["completionMode"].as_string() != "Indexed") check_immutable(object, write, "completions", causes);
-  if (write.old != nullptr && !(*write.old)["spec"]["suspend"].as_bool()) {
-    check_immutable(object, write, "template", causes);
-  }
+  if (write.old != nullptr) check_job_template(spec["template"], write, causes);
 }
 
 void fill_cron_job(Value& object, const Write&) {

@@ -114,5 +114,30 @@ TEST(JobAdmission, LongNamesOfCronJobsAreRefusedOnlyAtFirst) {
   EXPECT_EQ(message_of(update("cronjobs.batch", object, object)), "no error");
 }
 
+TEST(JobAdmission, WhereASuspendedJobRunsMayChange) {  // CRU-9
+  const auto change = [](const Value& old, const char* where, const char* value) {
+    Value object = old;
+    Value& pod = object.edit("spec").edit("template").edit("spec");
+    if (std::string_view{where} == "image" || std::string_view{where} == "resources") {
+      pod.edit("containers").edit_items()[0].set(where, json(value));
+    } else {
+      pod.set(where, json(value));
+    }
+    return fields_of(update("jobs.batch", old, object));
+  };
+  const Value suspended = stored("jobs.batch", plain_job(R"({"suspend":true})"));
+  constexpr const char* kSelector = R"({"a":"b"})";
+  EXPECT_EQ(change(suspended, "nodeSelector", kSelector), "no error");
+  EXPECT_EQ(change(suspended, "affinity", R"({"nodeAffinity":{}})"), "no error");
+  EXPECT_EQ(change(suspended, "affinity", R"({"podAffinity":{}})"), "spec.template.spec");
+  EXPECT_EQ(change(suspended, "tolerations", R"([{"operator":"Exists"}])"), "no error");
+  EXPECT_EQ(change(suspended, "resources", R"({"requests":{"cpu":"2"}})"), "no error");
+  EXPECT_EQ(change(suspended, "image", R"("i:2")"), "spec.template.spec");
+  Value labelled = suspended;
+  labelled.edit("spec").edit("template").edit("metadata").set("annotations", json(kSelector));
+  EXPECT_EQ(fields_of(update("jobs.batch", suspended, labelled)), "no error");
+  EXPECT_EQ(change(stored("jobs.batch", plain_job()), "nodeSelector", kSelector), "spec.template");
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -16,17 +16,17 @@
 namespace shiplog::api {
 namespace {
 
-void check_access_modes(const Value& modes, Causes& causes) {
+void check_access_modes(const Value& modes, const std::string& field, Causes& causes) {
   const std::initializer_list<std::string_view> supported = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
                                                              "ReadWriteOncePod"};
   bool alone = false, others = false;
   for (const Value& mode : modes.items()) {
     const bool known = std::find(supported.begin(), supported.end(), mode.as_string()) != supported.end();
-    if (!known) causes.not_supported("spec.accessModes", mode, supported);
+    if (!known) causes.not_supported(field, mode, supported);
     (mode.as_string() == "ReadWriteOncePod" ? alone : others) |= known;
   }
   if (alone && others) {
-    causes.forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes");
+    causes.forbidden(field, "may not use ReadWriteOncePod with other access modes");
   }
 }
 
@@ -36,11 +36,13 @@ void check_class_name(const Value& name, const std::string& field, Causes& cause
 }
 
 /// What claims and volumes have in common.
-void check_storage_spec(const Value& spec, Causes& causes) {
-  check_access_modes(spec["accessModes"], causes);
-  check_class_name(spec["storageClassName"], "spec.storageClassName", causes);
+void check_storage_spec(const Value& spec, const std::string& field, Causes& causes) {
+  check_access_modes(spec["accessModes"], field + ".accessModes", causes);
+  for (const char* name : {"storageClassName", "volumeAttributesClassName"}) {
+    check_class_name(spec[name], field + "." + name, causes);
+  }
   if (const Value& mode = spec["volumeMode"]; !mode.is_null()) {
-    check_one_of(mode, "spec.volumeMode", {"Block", "Filesystem"}, causes);
+    check_one_of(mode, field + ".volumeMode", {"Block", "Filesystem"}, causes);
   }
 }
 
@@ -73,20 +75,26 @@ void check_data_source(const Value& source, const std::string& field, Causes& ca
 }
 
 /// The rules of a claim's spec that older builds did not have.
-void check_claim_spec(const Value& spec, Causes& causes) {
-  check_storage_spec(spec, causes);
-  check_selector(spec["selector"], "spec.selector", causes);
-  check_positive(spec["resources"]["requests"]["storage"], "spec.resources[storage]", causes);
+void check_claim_spec(const Value& spec, const std::string& field, Causes& causes) {
+  check_storage_spec(spec, field, causes);
+  check_selector(spec["selector"], field + ".selector", causes);
+  check_positive(spec["resources"]["requests"]["storage"], field + ".resources[storage]", causes);
   const Value& source = spec["dataSource"];
   const Value& reference = spec["dataSourceRef"];
-  check_data_source(source, "spec.dataSource", causes);
-  check_data_source(reference, "spec.dataSourceRef", causes);
+  check_data_source(source, field + ".dataSource", causes);
+  check_data_source(reference, field + ".dataSourceRef", causes);
   if (source.is_null() || reference.is_null()) return;
+  const Value shown{field + ".dataSource"};
   if (!reference["namespace"].is_empty()) {
-    causes.invalid("spec", Value{"spec.dataSource"}, "may not be specified when dataSourceRef.namespace is specified");
+    causes.invalid(field, shown, "may not be specified when dataSourceRef.namespace is specified");
   } else if (source != reference) {
-    causes.invalid("spec", Value{"spec.dataSource"}, "must match dataSourceRef");
+    causes.invalid(field, shown, "must match dataSourceRef");
   }
+}
+
+void check_claim_basics(const Value& spec, const std::string& field, Causes& causes) {
+  if (spec["accessModes"].size() == 0) causes.required(field + ".accessModes", "at least 1 access mode is required");
+  if (spec["resources"]["requests"]["storage"].is_null()) causes.required(field + ".resources[storage]");
 }
 
 /// The spec that a claim must keep: `before` with what may be changed taken from `spec`.
@@ -120,13 +128,18 @@ void check_claim_update(const Value& spec, const Write& write, Causes& causes) {
   if (size && before && had && size.value() < before.value() && size.value() <= had.value()) {
     causes.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity");
   }
+  const Value& attributes = spec["volumeAttributesClassName"];
+  if (status["currentVolumeAttributesClassName"].is_null() || !attributes.is_empty()) return;
+  causes.forbidden("spec.volumeAttributesClassName",
+                   std::string{attributes.is_null() ? "update to nil" : "update to empty string"} +
+                       " is forbidden when status.currentVolumeAttributesClassName is not nil");
 }
 
 void check_claim(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
-  if (spec["accessModes"].size() == 0) causes.required("spec.accessModes", "at least 1 access mode is required");
-  if (spec["resources"]["requests"]["storage"].is_null()) causes.required("spec.resources[storage]");
-  check_new(spec, old_of(write)["spec"], check_claim_spec, causes);
+  check_claim_basics(spec, "spec", causes);
+  const auto check = [](const Value& each, Causes& found) { check_claim_spec(each, "spec", found); };
+  check_new(spec, old_of(write)["spec"], check, causes);
   if (write.old != nullptr) check_claim_update(spec, write, causes);
 }
 
@@ -226,7 +239,7 @@ void check_sources(const Value& spec, Causes& causes) {
 
 /// The rules of a volume's spec that older builds did not have.
 void check_volume_spec(const Value& spec, Causes& causes) {
-  check_storage_spec(spec, causes);
+  check_storage_spec(spec, "spec", causes);
   const Value& capacity = spec["capacity"];
   for (const auto& amount : capacity.members()) {
     check_positive(amount.value, "spec.capacity[" + std::string{amount.key()} + "]", causes);
@@ -302,6 +315,11 @@ void check_volume(const Value& object, const Write& write, Causes& causes) {
 }
 
 }  // namespace
+
+void check_claim_template(const Value& spec, const std::string& field, Causes& causes) {
+  check_claim_basics(spec, field, causes);
+  check_claim_spec(spec, field, causes);
+}
 
 const std::vector<Rules>& volume_rules() {
   static const std::vector<Rules> kRules = {

@@ -59,7 +59,9 @@ std::string volume(const std::string& more) {
 std::string host_path(const std::string& more) { return volume(R"("hostPath":{"path":"/tmp"},)" + more); }
 std::string limits(const std::string& item) { return with_spec(R"("limits":[{"type":"Container",)" + item + "}]"); }
 std::string autoscaler(const std::string& metric) {
-  return with_spec(R"("maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"x"},"metrics":[)" + metric + "]");
+  return with_spec(
+      R"("maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"x"},"metrics":[)" +
+      metric + "]");
 }
 std::string slice(const std::string& endpoint, const std::string& port = "") {
   return R"({"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"])" + std::string{endpoint.empty() ? "" : ","} +
@@ -470,7 +472,8 @@ TEST(RefusedObjects, StatusesAreChecked) {  // CRU-9
            {kServices, web, R"({"loadBalancer":{"ingress":[{"ip":"1.2.3.4"},{"hostname":"a.b"}]}})", "no error"},
            {kIngresses, ingress(R"("tls":[])"), R"({"loadBalancer":{"ingress":[{"ip":"foo"}]}})",
             R"(status.loadBalancer.ingress[0].ip: Invalid value: "foo")"},
-           {kAutoscalers, with_spec(R"("maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"x"})"),
+           {kAutoscalers,
+            with_spec(R"("maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"x"})"),
             R"({"currentReplicas":-2,"desiredReplicas":0})",
             "status.currentReplicas: Invalid value: -2: must be greater than or equal to 0"},
            {kClaims, claim(""), R"({"capacity":{"storage":"-1"}})",

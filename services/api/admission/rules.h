@@ -64,6 +64,9 @@ void check_conversion(const Value& conversion, Causes& causes);
 /// Conditions in CEL; those that `old` has too are not compiled. `params`: they may use `params`.
 void check_match_conditions(const Value& conditions, const Value& old, const std::string& field, bool params,
                             Causes& causes);
+/// The spec of a PersistentVolumeClaim that a controller makes.
+void check_claim_template(const Value& spec, const std::string& field, Causes& causes);
+
 void check_hook_rule(const Value& rule, const std::string& field, Causes& causes);  ///< a RuleWithOperations
 
 // One table per family of kinds.

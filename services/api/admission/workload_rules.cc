@@ -3,7 +3,7 @@
 #include <optional>
 #include <set>
 
-#include "events/base/quantity.h"
+#include "events/base/names.h"
 #include "events/state/policy.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
@@ -12,7 +12,7 @@
 #include "services/api/admission/rules.h"
 #include "services/api/admission/view_label.h"
 
-// What makes pods, except for Jobs. Source: CRU-8 to CRU-10; pkg/apis/apps/validation of Kubernetes 1.32.
+// What makes pods, except for Jobs. Source: CRU-8 to CRU-10; pkg/apis/apps/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -20,6 +20,14 @@ namespace {
 void fill_template(Value& object, const Write&) {
   if (!object["spec"].is_object()) return;
   if (Value* spec = template_spec(object.edit("spec"))) fill_pod_spec(*spec);
+}
+
+/// The controller of StatefulSets gives its pods these names.
+Value without_names(Value pod) {
+  for (const char* name : {"hostname", "subdomain"}) {
+    if (!pod["spec"][name].is_null()) pod.edit("spec").erase(name);
+  }
+  return pod;
 }
 
 /// `selector` and `template` of the apps kinds; `what`: "deployment".
@@ -40,7 +48,9 @@ void check_template(const Value& spec, const Write& write, const std::string& wh
   }
   std::set<std::string> claims;
   for (const Value& claim : spec["volumeClaimTemplates"].items()) claims.insert(claim["metadata"]["name"].str());
-  check_pod_template(spec["template"], old_of(write)["spec"]["template"], "spec.template", causes, claims);
+  const Value& before = old_of(write)["spec"]["template"];
+  if (what != "statefulset") return check_pod_template(spec["template"], before, "spec.template", causes, claims);
+  check_pod_template(without_names(spec["template"]), without_names(before), "spec.template", causes, claims);
 }
 
 /// Its pods run until they are taken away. `kind`: how Kubernetes calls what has the template.
@@ -147,11 +157,34 @@ void fill_stateful_set(Value& object, const Write& write) {
   }
 }
 
+void check_most_unavailable(const Value& strategy, Causes& causes) {
+  const Value& rolling = strategy["rollingUpdate"];
+  const std::string field = "spec.updateStrategy.rollingUpdate";
+  if (strategy["type"].as_string() != "RollingUpdate" || rolling["maxUnavailable"].is_null()) return;
+  check_amount(rolling, field, "maxUnavailable", causes);
+  if (amount_of(rolling["maxUnavailable"]) == 0) {
+    causes.invalid(field + ".maxUnavailable", rolling["maxUnavailable"], "cannot be 0");
+  }
+  check_part(rolling, field, "maxUnavailable", causes);
+}
+
+/// What does not change after a StatefulSet was made, and would keep its controller from making pods and claims.
+void check_new_stateful_set(const Value& spec, Causes& causes) {
+  if (const Value& name = spec["serviceName"]; !name.is_empty()) {
+    if (const auto problem = label_problem(name.as_string())) causes.invalid("spec.serviceName", name, *problem);
+  }
+  const Value& claims = spec["volumeClaimTemplates"];
+  for (size_t i = 0; i < claims.size(); ++i) {
+    check_claim_template(claims[i]["spec"], at("spec.volumeClaimTemplates", i) + ".spec", causes);
+  }
+}
+
 void check_stateful_set(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
-  check_not_negative(spec, "spec", {"replicas", "minReadySeconds", "revisionHistoryLimit"}, causes);
+  check_not_negative(spec, "spec", {"replicas", "minReadySeconds"}, causes);
   const auto check = [](const Value& each, Causes& found) {
     check_not_negative(each["ordinals"], "spec.ordinals", {"start"}, found);
+    check_most_unavailable(each["updateStrategy"], found);
     for (const auto& policy : each["persistentVolumeClaimRetentionPolicy"].members()) {
       check_one_of(policy.value, "spec.persistentVolumeClaimRetentionPolicy." + std::string{policy.key()},
                    {"Retain", "Delete"}, found);
@@ -175,7 +208,7 @@ void check_stateful_set(const Value& object, const Write& write, Causes& causes)
   } else {
     check_not_negative(strategy["rollingUpdate"], "spec.updateStrategy.rollingUpdate", {"partition"}, causes);
   }
-  if (write.old == nullptr) return;
+  if (write.old == nullptr) return check_new_stateful_set(spec, causes);
   Value allowed = defaulted_old(write)["spec"];
   for (const char* name : {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
                            "persistentVolumeClaimRetentionPolicy", "minReadySeconds"}) {
@@ -334,7 +367,7 @@ void check_deployment_status(const Value& object, const Write& write, Causes& ca
   const auto check = [](const Value& status, Causes& found) {
     check_not_negative(status, "status",
                        {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-                        "unavailableReplicas", "collisionCount"},
+                        "unavailableReplicas", "terminatingReplicas", "collisionCount"},
                        found);
     check_replica_counts(status, {"updatedReplicas", "readyReplicas", "availableReplicas"}, "readyReplicas", found);
   };
@@ -371,7 +404,8 @@ void check_daemon_set_status(const Value& object, const Write& write, Causes& ca
 void check_replica_set_status(const Value& object, const Write& write, Causes& causes) {
   const auto check = [](const Value& status, Causes& found) {
     check_not_negative(status, "status",
-                       {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"},
+                       {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas",
+                        "observedGeneration"},
                        found);
     check_replica_counts(status, {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"}, "readyReplicas",
                          found);
@@ -388,6 +422,13 @@ void warn_of_template(const Value& object, const Write& write, std::vector<std::
 void warn_of_named_template(const Value& object, const Write& write, std::vector<std::string>& warnings) {
   if (write.old == nullptr) warn_of_pod_names(object, warnings);
   warn_of_template(object, write, warnings);
+}
+
+void warn_of_stateful_set(const Value& object, const Write& write, std::vector<std::string>& warnings) {
+  warn_of_template(object, write, warnings);
+  if (object["spec"]["revisionHistoryLimit"].as_int() >= 0) return;
+  warnings.emplace_back(
+      "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended");
 }
 
 void warn_of_template_object(const Value& object, const Write&, std::vector<std::string>& warnings) {
@@ -412,7 +453,7 @@ const std::vector<Rules>& workload_rules() {
       {.type = "statefulsets.apps",
        .fill = fill_stateful_set,
        .check = check_stateful_set,
-       .warn = warn_of_template,
+       .warn = warn_of_stateful_set,
        .check_status = check_stateful_set_status},
       {.type = "daemonsets.apps",
        .fill = fill_daemon_set,

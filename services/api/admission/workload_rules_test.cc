@@ -188,8 +188,9 @@ TEST(WorkloadAdmission, MissingFieldsAreReportedAsUpstreamDoes) {  // ERR-5
   EXPECT_EQ(causes_of("horizontalpodautoscalers.autoscaling", R"({"metadata":{"name":"x"}})"),
             "spec.scaleTargetRef.kind: Required value\n"
             "spec.scaleTargetRef.name: Required value\n"
-            "spec.maxReplicas: Invalid value: 0: must be greater than 0\n"
-            "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`\n");
+            "spec.maxReplicas: Required value: must be set and greater than 0\n"
+            "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`\n"
+            "spec.scaleTargetRef.apiVersion: Invalid value: \"\": apiVersion must specify API group\n");
   const std::string binding = causes_of("rolebindings.rbac.authorization.k8s.io", R"({"metadata":{"name":"x"}})");
   EXPECT_EQ(binding.find("roleRef: Required value"), std::string::npos) << binding;
   EXPECT_NE(binding.find("roleRef.kind: Unsupported value: \"\""), std::string::npos) << binding;
@@ -236,6 +237,34 @@ TEST(WorkloadAdmission, StatefulSetsAndDaemonSets) {  // CRU-8, CRU-10
   const Value daemon = stored("daemonsets.apps", deployment());
   EXPECT_EQ(to_json(daemon["spec"]["updateStrategy"]),
             R"({"rollingUpdate":{"maxSurge":0,"maxUnavailable":1},"type":"RollingUpdate"})");
+}
+
+TEST(WorkloadAdmission, StatefulSetsThatNoControllerCanRunAreRefused) {  // CRU-9
+  const auto set = [](const char* of_spec) {
+    Value object = deployment();
+    const Value members = json(of_spec);
+    for (const auto& member : members.members()) object.edit("spec").set(member.key(), member.value);
+    return object;
+  };
+  const auto fields = [&](const char* of_spec) { return fields_of(create("statefulsets.apps", set(of_spec))); };
+  EXPECT_EQ(fields(R"({"serviceName":"A_b"})"), "spec.serviceName");
+  EXPECT_EQ(fields(R"({"serviceName":""})"), "no error");
+  EXPECT_EQ(fields(R"({"volumeClaimTemplates":[{"metadata":{"name":"a"},"spec":{"accessModes":["Foo"]}}]})"),
+            "spec.volumeClaimTemplates[0].spec.resources[storage],spec.volumeClaimTemplates[0].spec.accessModes");
+  EXPECT_EQ(fields(R"({"revisionHistoryLimit":-1})"), "no error") << "a warning";
+  EXPECT_EQ(fields(R"({"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":0}}})"),
+            "spec.updateStrategy.rollingUpdate.maxUnavailable");
+  EXPECT_EQ(fields(R"({"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"101%"}}})"),
+            "spec.updateStrategy.rollingUpdate.maxUnavailable");
+  Value named = deployment();
+  named.edit("spec").edit("template").edit("spec").set("hostname", "A_b");
+  EXPECT_EQ(fields_of(create("statefulsets.apps", named)), "no error") << "its controller names the pods";
+  EXPECT_EQ(fields_of(create("deployments.apps", named)), "spec.template.spec.hostname");
+  Value old = stored("statefulsets.apps", set(R"({"serviceName":"web"})"));
+  old.edit("spec").set("serviceName", "A_b");
+  Value scaled = old;
+  scaled.edit("spec").set("replicas", 3);
+  EXPECT_EQ(message_of(update("statefulsets.apps", old, scaled)), "no error") << "an older build stored it";
 }
 
 TEST(WorkloadAdmission, JobsRunToCompletion) {  // CRU-8, CRU-10
