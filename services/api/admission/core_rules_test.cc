@@ -77,7 +77,7 @@ TEST(CoreAdmission, Services) {  // CRU-10
             R"("sessionAffinity":"None","type":"ClusterIP"})");
   EXPECT_EQ(to_json(made["status"]), R"({"loadBalancer":{}})");
   EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"web"},"spec":{}})"))), "spec.ports");
-  EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"1web"},"spec":{"type":"Odd","ports":[
+  EXPECT_EQ(fields_of(create("services", json(R"({"metadata":{"name":"web_"},"spec":{"type":"Odd","ports":[
       {"port":0},{"port":80,"name":"a","protocol":"X"}]}})"))),
             "metadata.name,spec.type,spec.ports[0].name,spec.ports[0].port,spec.ports[0].targetPort,"
             "spec.ports[1].protocol");

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <set>
 
+#include "services/api/admission/address_warnings.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 
-// Endpoints and EndpointSlices: where a Service's traffic goes. Source: KIND-1.
+// Endpoints and EndpointSlices: where a Service's traffic goes. Source: KIND-1; pkg/apis/discovery/validation
+// of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -52,15 +54,20 @@ void check_endpoints(const Value& object, const Write&, Causes& causes) {
   }
 }
 
-void check_slice_address(std::string_view type, const Value& text, const std::string& field, Causes& causes) {
+/// `list`: of the addresses, where Kubernetes reports one of the other family.
+void check_slice_address(std::string_view type, const Value& text, const std::string& list, size_t index,
+                         Causes& causes) {
+  const std::string field = at(list, index);
   if (type == "FQDN") {
     if (const auto problem = subdomain_problem(text.as_string())) causes.invalid(field, text, *problem);
     return;
   }
   const auto ip = parse_legacy_ip(text.as_string());
-  if (type == "IPv4" && (!ip || ip->size != 4)) return causes.invalid(field, text, "must be an IPv4 address");
-  if (type == "IPv6" && (!ip || ip->size != 16)) return causes.invalid(field, text, "must be an IPv6 address");
-  if (ip) check_reachable(*ip, text, field, causes);
+  if (type != "IPv4" && type != "IPv6") return;
+  if (!ip) return causes.invalid(field, text, kNoAddress);
+  if (type == "IPv4" && ip->size != 4) causes.invalid(list, text, "must be an IPv4 address");
+  if (type == "IPv6" && ip->size != 16) causes.invalid(list, text, "must be an IPv6 address");
+  check_reachable(*ip, text, field, causes);
 }
 
 /// Where an endpoint's traffic should come from. More than eight are as good as none.
@@ -121,7 +128,7 @@ void check_slice(const Value& object, const Write& write, Causes& causes) {
     if (addresses.size() == 0) causes.required(field + ".addresses", "must contain at least 1 address");
     if (addresses.size() > kMostAddresses) causes.too_many(field + ".addresses", addresses.size(), kMostAddresses);
     for (size_t j = 0; j < std::min(addresses.size(), kMostAddresses); ++j) {
-      check_slice_address(type, addresses[j], at(field + ".addresses", j), causes);
+      check_slice_address(type, addresses[j], field + ".addresses", j, causes);
     }
     check_hostname(endpoints[i]["hostname"], field + ".hostname", causes);
   }
@@ -141,12 +148,42 @@ void check_slice(const Value& object, const Write& write, Causes& causes) {
   }
 }
 
+/// Not of what Kubernetes' own controllers write.
+void warn_of_endpoints(const Value& object, const Write&, std::vector<std::string>& warnings) {
+  const Value& manager = object["metadata"]["labels"]["endpoints.kubernetes.io/managed-by"];
+  if (manager.as_string() == "endpoint-controller") return;
+  const Value& subsets = object["subsets"];
+  for (size_t i = 0; i < subsets.size(); ++i) {
+    for (const char* list : {"addresses", "notReadyAddresses"}) {
+      const Value& addresses = subsets[i][list];
+      for (size_t j = 0; j < addresses.size(); ++j) {
+        warn_of_ip(at(at("subsets", i) + "." + list, j) + ".ip", addresses[j]["ip"].as_string(), warnings);
+      }
+    }
+  }
+}
+
+void warn_of_slice(const Value& object, const Write& write, std::vector<std::string>& warnings) {
+  if (write.old == nullptr && object["addressType"].as_string() == "FQDN") {
+    warnings.emplace_back("spec.addressType: FQDN endpoints are deprecated");
+  }
+  const std::string_view manager = object["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].as_string();
+  if (manager == "endpointslice-controller.k8s.io" || manager == "endpointslicemirroring-controller.k8s.io") return;
+  const Value& endpoints = object["endpoints"];
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    const Value& addresses = endpoints[i]["addresses"];
+    for (size_t j = 0; j < addresses.size(); ++j) {
+      warn_of_ip(at(at("endpoints", i) + ".addresses", j), addresses[j].as_string(), warnings);
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& endpoint_rules() {
   static const std::vector<Rules> kRules = {
-      {.type = "endpoints", .check = check_endpoints},
-      {.type = "endpointslices.discovery.k8s.io", .check = check_slice},
+      {.type = "endpoints", .check = check_endpoints, .warn = warn_of_endpoints},
+      {.type = "endpointslices.discovery.k8s.io", .check = check_slice, .warn = warn_of_slice},
   };
   return kRules;
 }

@@ -6,7 +6,8 @@
 #include "services/api/admission/load_balancer.h"
 #include "services/api/admission/rules.h"
 
-// Ingresses; MultiClusterIngresses have the same spec. Source: CRU-9; pkg/apis/networking/validation of Kubernetes.
+// Ingresses; MultiClusterIngresses have the same spec. Source: CRU-9; pkg/apis/networking/validation of Kubernetes
+// 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -18,10 +19,13 @@ void check_resource_backend(const Value& resource, const std::string& field, Cau
   check_kind_and_name(resource, field, causes);
 }
 
-void check_service_backend(const Value& service, const std::string& field, Causes& causes) {
+using NameProblem = Problem (*)(std::string_view name);
+
+/// `problem_of`: names of Services.
+void check_service_backend(const Value& service, NameProblem problem_of, const std::string& field, Causes& causes) {
   if (service["name"].is_empty()) {
     causes.required(field + ".service.name");
-  } else if (const auto problem = service_name_problem(service["name"].as_string())) {
+  } else if (const auto problem = problem_of(service["name"].as_string())) {
     causes.invalid(field + ".service.name", service["name"], *problem);
   }
   const Value& name = service["port"]["name"];
@@ -39,7 +43,7 @@ void check_service_backend(const Value& service, const std::string& field, Cause
   }
 }
 
-void check_backend(const Value& backend, const std::string& field, Causes& causes) {
+void check_backend(const Value& backend, NameProblem problem_of, const std::string& field, Causes& causes) {
   const Value& service = backend["service"];
   const Value& resource = backend["resource"];
   if (!service.is_null() && !resource.is_null()) {
@@ -47,7 +51,7 @@ void check_backend(const Value& backend, const std::string& field, Causes& cause
   } else if (!resource.is_null()) {
     check_resource_backend(resource, field + ".resource", causes);
   } else if (!service.is_null()) {
-    check_service_backend(service, field, causes);
+    check_service_backend(service, problem_of, field, causes);
   } else {
     causes.invalid(field, Value{""}, "resource or service backend is required");
   }
@@ -65,7 +69,7 @@ void check_plain_path(const Value& path, const std::string& field, Causes& cause
   }
 }
 
-void check_path(const Value& path, const std::string& field, Causes& causes) {
+void check_path(const Value& path, NameProblem problem_of, const std::string& field, Causes& causes) {
   const std::string_view type = path["pathType"].as_string();
   if (type.empty()) return causes.required(field + ".pathType", "pathType must be specified");
   const bool literal = type == "Exact" || type == "Prefix";
@@ -75,7 +79,7 @@ void check_path(const Value& path, const std::string& field, Causes& causes) {
     causes.invalid(field + ".path", Value{path["path"].as_string()}, "must be an absolute path");
   }
   if (literal) check_plain_path(path["path"], field + ".path", causes);
-  check_backend(path["backend"], field + ".backend", causes);
+  check_backend(path["backend"], problem_of, field + ".backend", causes);
 }
 
 void check_host(const Value& host, const std::string& field, Causes& causes) {
@@ -91,7 +95,7 @@ void check_host(const Value& host, const std::string& field, Causes& causes) {
   }
 }
 
-void check_ingress_rule(const Value& rule, const std::string& field, Causes& causes) {
+void check_ingress_rule(const Value& rule, NameProblem problem_of, const std::string& field, Causes& causes) {
   if (const Value& host = rule["host"]; !host.is_empty()) {
     if (parse_ip(host.as_string())) causes.invalid(field + ".host", host, "must be a DNS name, not an IP address");
     check_host(host, field + ".host", causes);
@@ -99,7 +103,7 @@ void check_ingress_rule(const Value& rule, const std::string& field, Causes& cau
   const Value& http = rule["http"];
   if (!http.is_null() && http["paths"].size() == 0) causes.required(field + ".http.paths");
   for (size_t i = 0; i < http["paths"].size(); ++i) {
-    check_path(http["paths"][i], at(field + ".http.paths", i), causes);
+    check_path(http["paths"][i], problem_of, at(field + ".http.paths", i), causes);
   }
 }
 
@@ -107,12 +111,15 @@ void check_subdomain(const Value& name, const std::string& field, Causes& causes
   if (const auto problem = subdomain_problem(name.as_string())) causes.invalid(field, name, *problem);
 }
 
-void check_ingress_spec(const Value& spec, Causes& causes) {
+void check_ingress_spec(const Value& spec, NameProblem problem_of, Causes& causes) {
   if (spec["rules"].size() == 0 && spec["defaultBackend"].is_null()) {
     causes.invalid("spec", spec["rules"], "either `defaultBackend` or `rules` must be specified");
   }
-  if (!spec["defaultBackend"].is_null()) check_backend(spec["defaultBackend"], "spec.defaultBackend", causes);
-  for (size_t i = 0; i < spec["rules"].size(); ++i) check_ingress_rule(spec["rules"][i], at("spec.rules", i), causes);
+  if (!spec["defaultBackend"].is_null())
+    check_backend(spec["defaultBackend"], problem_of, "spec.defaultBackend", causes);
+  for (size_t i = 0; i < spec["rules"].size(); ++i) {
+    check_ingress_rule(spec["rules"][i], problem_of, at("spec.rules", i), causes);
+  }
   for (size_t i = 0; i < spec["tls"].size(); ++i) {
     const std::string field = at("spec.tls", i);
     const Value& tls = spec["tls"][i];
@@ -138,8 +145,11 @@ void check_ingress_status(const Value& object, const Write& write, Causes& cause
 }
 
 void check_ingress(const Value& object, const Write& write, Causes& causes) {
-  if (write.old == nullptr && write.kind.group == "networking.k8s.io") check_class_annotation(object, causes);
-  check_new(object["spec"], old_of(write)["spec"], check_ingress_spec, causes);
+  if (write.old == nullptr && write.kind.builtin) check_class_annotation(object, causes);
+  // Names of Services may begin with a digit since Kubernetes 1.36; Karmada's webhook does not know of it.
+  const NameProblem problem_of = write.kind.builtin ? label_problem : service_name_problem;
+  const auto check = [&](const Value& spec, Causes& found) { check_ingress_spec(spec, problem_of, found); };
+  check_new(object["spec"], old_of(write)["spec"], check, causes);
 }
 
 void warn_of_ingress_class(const Value& object, const Write& write, std::vector<std::string>& warnings) {

@@ -15,8 +15,7 @@ constexpr size_t kMostAnnotationBytes = 256U << 10U;
 
 Problem name_problem(const Kind& kind, std::string_view name) {
   const std::string type = kind.type();
-  if (type == type::kNamespace) return label_problem(name);
-  if (type == "services") return service_name_problem(name);
+  if (type == type::kNamespace || type == "services") return label_problem(name);
   if (kind.builtin && kind.group == "rbac.authorization.k8s.io") return path_segment_problem(name);
   if (type == "apiservices.apiregistration.k8s.io") return path_segment_problem(name);  // "v1." is the core group's
   // Of nodes and users: "node-csr-AbC_d", "system:node.17ab".

@@ -1,3 +1,6 @@
+#include <utility>
+
+#include "services/api/admission/address_warnings.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
@@ -140,12 +143,34 @@ void check_network_policy(const Value& object, const Write&, Causes& causes) {
   }
 }
 
+void warn_of_network_policy(const Value& object, const Write&, std::vector<std::string>& warnings) {
+  constexpr std::pair<const char*, const char*> kDirections[] = {{"ingress", "from"}, {"egress", "to"}};
+  for (const auto& [direction, list] : kDirections) {
+    const Value& rules = object["spec"][direction];
+    for (size_t i = 0; i < rules.size(); ++i) {
+      const Value& peers = rules[i][list];
+      for (size_t j = 0; j < peers.size(); ++j) {
+        const Value& block = peers[j]["ipBlock"];
+        if (block.is_null()) continue;
+        const std::string field = at(at(std::string{"spec."} + direction, i) + "." + list, j) + ".ipBlock";
+        warn_of_cidr(field + ".cidr", block["cidr"].as_string(), warnings);
+        for (size_t k = 0; k < block["except"].size(); ++k) {
+          warn_of_cidr(at(field + ".except", k), block["except"][k].as_string(), warnings);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& network_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "ingressclasses.networking.k8s.io", .check = check_ingress_class},
-      {.type = "networkpolicies.networking.k8s.io", .fill = fill_network_policy, .check = check_network_policy},
+      {.type = "networkpolicies.networking.k8s.io",
+       .fill = fill_network_policy,
+       .check = check_network_policy,
+       .warn = warn_of_network_policy},
   };
   return kRules;
 }

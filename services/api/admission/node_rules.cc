@@ -2,13 +2,16 @@
 #include <string>
 #include <utility>
 
+#include "events/base/ascii.h"
 #include "events/base/json.h"
 #include "events/base/names.h"
+#include "events/base/utf8.h"
+#include "services/api/admission/address_warnings.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/resource_names.h"
 #include "services/api/admission/rules.h"
 
-// Nodes. Source: ValidateNode and ValidateNodeUpdate of Kubernetes, whose errors place the taints in the metadata.
+// Nodes. Source: ValidateNode and ValidateNodeUpdate of Kubernetes 1.36, whose errors place the taints in the metadata.
 
 namespace shiplog::api {
 namespace {
@@ -86,6 +89,45 @@ void check_node_addresses(const Value& status, Causes& causes) {
   }
 }
 
+/// Segments of letters and digits, the first of which begins with a capital: "UserNamespaces/podLevel".
+bool is_feature_name(std::string_view text) {
+  bool begins = true;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool capital = c >= 'A' && c <= 'Z';
+    const bool letter = capital || (c >= 'a' && c <= 'z');
+    if (i == 0 ? !capital : begins ? !letter : !letter && c != '/' && !is_digit(c)) return false;
+    begins = c == '/';
+  }
+  return !text.empty() && !begins;
+}
+
+/// What the kubelet of a node says that it can do, in order.
+void check_features(const Value& features, Causes& causes) {
+  constexpr size_t kLongest = 253;
+  for (size_t i = 0; i < features.size(); ++i) {
+    const std::string_view name = features[i].as_string();
+    const std::string field = at("status.declaredFeatures", i);
+    if (name.size() > kLongest) {
+      causes.invalid(field, features[i],
+                     "invalid feature name " + quoted(name) + ": must be no more than 253 characters");
+    } else if (!is_feature_name(name)) {
+      causes.invalid(field, features[i],
+                     "invalid feature name " + quoted(name) +
+                         ": must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
+                         "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and "
+                         "slashes");
+    }
+    if (i == 0) continue;
+    const std::string_view before = features[i - 1].as_string();
+    if (before == name) {
+      causes.duplicate(field, features[i]);
+    } else if (before > name) {
+      causes.invalid(field, features[i], "list must be sorted alphabetically");
+    }
+  }
+}
+
 /// What is assigned to a node once.
 void check_assigned(const Value& spec, const Value& before, Causes& causes) {
   if (!before["podCIDRs"].is_empty() && before["podCIDRs"] != spec["podCIDRs"]) {
@@ -106,6 +148,7 @@ void check_node_object(const Value& object, const Write& write, Causes& causes) 
   check_new(object["spec"], before, check_node_spec, causes);
   if (write.old == nullptr) {
     check_amounts(object["status"], causes);
+    check_features(object["status"]["declaredFeatures"], causes);
   } else {
     check_assigned(object["spec"], before, causes);
   }
@@ -115,8 +158,20 @@ void check_node_status(const Value& object, const Write& write, Causes& causes) 
   const auto check_values = [](const Value& status, Causes& found) {
     check_amounts(status, found);
     check_node_addresses(status, found);
+    check_features(status["declaredFeatures"], found);
   };
   check_new(object["status"], old_of(write)["status"], check_values, causes);
+}
+
+void warn_of_node(const Value& object, const Write&, std::vector<std::string>& warnings) {
+  const Value& spec = object["spec"];
+  if (!spec["configSource"].is_null()) warnings.emplace_back("spec.configSource: the feature is removed");
+  if (!spec["externalID"].is_empty()) {
+    warnings.emplace_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+  }
+  for (size_t i = 0; i < spec["podCIDRs"].size(); ++i) {
+    warn_of_cidr(at("spec.podCIDRs", i), spec["podCIDRs"][i].as_string(), warnings);
+  }
 }
 
 }  // namespace
@@ -126,6 +181,7 @@ const std::vector<Rules>& node_rules() {
                                              .takes_status = true,
                                              .fill = fill_node,
                                              .check = check_node_object,
+                                             .warn = warn_of_node,
                                              .fill_status = fill_node_status,
                                              .check_status = check_node_status}};
   return kRules;

@@ -160,7 +160,7 @@ void check_whole(const Value& spec, const std::string& field, Causes& causes) {
   if (!resources["claims"].is_null()) {
     causes.forbidden(field + ".claims", "claims may not be set for Resources at pod-level");
   }
-  check_amounts(resources, field, causes);
+  check_requested_amounts(resources, field, causes);
   check_resources(resources, field, check_pod_resource_name, causes);
   check_consistency(spec, field, causes);
 }
@@ -261,7 +261,7 @@ void fill_page_limits(Value& spec) {
 
 }  // namespace
 
-void check_amounts(const Value& resources, const std::string& field, Causes& causes) {
+void check_requested_amounts(const Value& resources, const std::string& field, Causes& causes) {
   for (const char* list : kAmountLists) {
     for (const auto& amount : resources[list].members()) {
       const auto quantity = parse_quantity(amount.value.as_string());

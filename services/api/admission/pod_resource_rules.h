@@ -8,8 +8,8 @@
 namespace shiplog::api {
 
 /// The amounts of a container's `resources`: none is negative, and what is requested is within its limit.
-void check_amounts(const Value& resources, const std::string& field, Causes& causes);
-/// As check_amounts(), with the names of the resources and what their kind demands: rules of newer builds.
+void check_requested_amounts(const Value& resources, const std::string& field, Causes& causes);
+/// As check_requested_amounts(), with the names of the resources and what their kind demands: rules of newer builds.
 void check_container_resources(const Value& resources, const std::string& field, Causes& causes);
 
 /// The resources of the whole pod with the PodSpec `spec`, and the resource claims of it and its containers. `field`:

@@ -73,7 +73,7 @@ void check_container(const Value& container, const std::string& field, const std
                          {"File", "FallbackToLogsOnError"});
   }
   check_ports(container["ports"], field + ".ports", causes);
-  check_amounts(container["resources"], field + ".resources", causes);
+  check_requested_amounts(container["resources"], field + ".resources", causes);
   const Value& env = container["env"];
   for (size_t i = 0; i < env.size(); ++i) {
     if (env[i]["name"].is_empty()) causes.required(at(field + ".env", i) + ".name");

@@ -11,6 +11,7 @@
 #include "events/base/names.h"
 #include "events/base/quantity.h"
 #include "events/base/utf8.h"
+#include "services/api/admission/address_warnings.h"
 #include "services/api/admission/causes.h"
 
 namespace shiplog::api {
@@ -37,7 +38,7 @@ constexpr Deprecation kAnnotations[] = {
 
 constexpr Deprecation kVolumeTypes[] = {
     {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-    {"gitRepo", "deprecated in v1.11"},
+    {"gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
     {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
     {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
     {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
@@ -81,12 +82,14 @@ class PodWarnings {
     seccomp_annotation("seccomp.security.alpha.kubernetes.io/pod", spec_["securityContext"]);
     each_container([&](const Value& container, const std::string& field) { container_values(container, field); });
     ports();
+    port_names();
     if (spec_["terminationGracePeriodSeconds"].as_int() < 0) {
       add(field_ + ".terminationGracePeriodSeconds",
           "must be >= 0; negative values are invalid and will be treated as 1");
     }
     affinity_selectors("podAffinity");
     affinity_selectors("podAntiAffinity");
+    addresses();
   }
 
  private:
@@ -120,6 +123,18 @@ class PodWarnings {
     }
   }
 
+  void label_values(const Value& term, const std::string& field) {
+    for (size_t i = 0; i < term["matchExpressions"].size(); ++i) {
+      const Value& values = term["matchExpressions"][i]["values"];
+      for (size_t j = 0; j < values.size() && !full(); ++j) {
+        const auto problem = label_value_problem(values[j].as_string());
+        if (!problem) continue;
+        add(at(at(field + ".matchExpressions", i) + ".values", j),
+            printable(values[j].as_string()) + " is invalid, " + *problem);
+      }
+    }
+  }
+
   void node_labels() {
     for (const auto& member : spec_["nodeSelector"].members()) {
       if (const Deprecation* label = deprecated_label(member.key())) {
@@ -133,7 +148,9 @@ class PodWarnings {
     for (size_t i = 0; i < terms.size(); ++i) node_term(terms[i], at(field + kRequiredTerms + ".nodeSelectorTerms", i));
     const Value& preferred = affinity[kPreferredTerms];
     for (size_t i = 0; i < preferred.size(); ++i) {
-      node_term(preferred[i]["preference"], at(field + kPreferredTerms, i) + ".preference");
+      const std::string here = at(field + kPreferredTerms, i) + ".preference";
+      node_term(preferred[i]["preference"], here);
+      label_values(preferred[i]["preference"], here);
     }
   }
 
@@ -186,6 +203,21 @@ class PodWarnings {
     }
   }
 
+  /// Kubernetes names the last one of the files.
+  static std::pair<Paths, std::string> certificate_paths(const Value& certificate) {
+    static constexpr std::pair<const char*, const char*> kFiles[] = {
+        {"certificateChainPath", "PodCertificate chain"},
+        {"keyPath", "PodCertificate key"},
+        {"credentialBundlePath", "PodCertificate credential bundle"}};
+    std::pair<Paths, std::string> found;
+    for (const auto& [file, shown] : kFiles) {
+      if (certificate[file].is_empty()) continue;
+      found.first.push_back(certificate[file].as_string());
+      found.second = shown;
+    }
+    return found;
+  }
+
   /// The paths of one source of a projected volume, and how it is named.
   static std::pair<Paths, std::string> projected_paths(const Value& source) {
     static constexpr std::pair<std::string_view, std::string_view> kKeyTypes[] = {{"configMap", "ConfigMap"},
@@ -198,6 +230,8 @@ class PodWarnings {
     if (const Value& token = source["serviceAccountToken"]; !token.is_null()) {
       return {{token["path"].as_string()}, "ServiceAccountToken"};
     }
+    if (const Value& certificate = source["podCertificate"]; !certificate.is_null())
+      return certificate_paths(certificate);
     if (const Value& bundle = source["clusterTrustBundle"]; !bundle.is_null()) {
       const Value& name = bundle["name"].is_null() ? bundle["signerName"] : bundle["name"];
       return {{bundle["path"].as_string()}, "ClusterTrustBundle " + quoted(name.as_string())};
@@ -271,14 +305,27 @@ class PodWarnings {
     add_key(metadata_field_, key, R"(non-functional in v1.27+; use the "seccompProfile" field instead)");
   }
 
+  /// Whether the field says of the pod what the older annotation says of a container.
+  static bool is_same_profile(const Value& profile, std::string_view annotation) {
+    constexpr std::string_view kLocal = "localhost/";
+    if (profile.is_null()) return false;
+    const std::string_view type = profile["type"].as_string();
+    if (annotation == "unconfined") return type == "Unconfined";
+    if (annotation == "runtime/default") return type == "RuntimeDefault";
+    return type == "Localhost" && annotation.starts_with(kLocal) &&
+           annotation.substr(kLocal.size()) == profile["localhostProfile"].as_string();
+  }
+
   void container_values(const Value& container, const std::string& field) {
     const Value& security = container["securityContext"];
     if (annotations_.size() > 0) {
       seccomp_annotation("container.seccomp.security.alpha.kubernetes.io/" + container["name"].str(), security);
       const std::string key = "container.apparmor.security.beta.kubernetes.io/" + container["name"].str();
+      const Value* profile = annotations_.find(key);
       const bool profiled =
-          !security["appArmorProfile"].is_null() || !spec_["securityContext"]["appArmorProfile"].is_null();
-      if (in_template_ && !profiled && annotations_.contains(key)) {
+          !security["appArmorProfile"].is_null() ||
+          (profile != nullptr && is_same_profile(spec_["securityContext"]["appArmorProfile"], profile->as_string()));
+      if (in_template_ && !profiled && profile != nullptr) {
         add_key(metadata_field_, key, R"(deprecated since v1.30; use the "appArmorProfile" field instead)");
       }
     }
@@ -344,6 +391,36 @@ class PodWarnings {
         if (others.size() < kMostCompared) others.push_back({&port, here});
       }
     });
+  }
+
+  /// Services and probes find a port by its name in any of the containers.
+  void port_names() {
+    std::map<std::string_view, std::string> known;
+    each_container([&](const Value& container, const std::string& field) {
+      const Value& list = container["ports"];
+      for (size_t i = 0; i < list.size() && !full(); ++i) {
+        const std::string_view name = list[i]["name"].as_string();
+        if (name.empty()) continue;
+        const std::string here = at(field + ".ports", i);
+        const auto [other, first] = known.emplace(name, here);
+        if (first) continue;
+        add(here, "duplicate port name " + quoted(name) + " with " + other->second +
+                      ", services and probes that select ports by name will use " + other->second);
+      }
+    });
+  }
+
+  void addresses() {
+    std::vector<std::string> found;
+    const Value& servers = spec_["dnsConfig"]["nameservers"];
+    for (size_t i = 0; i < servers.size(); ++i) {
+      warn_of_ip(at(field_ + ".dnsConfig.nameservers", i), servers[i].as_string(), found);
+    }
+    const Value& aliases = spec_["hostAliases"];
+    for (size_t i = 0; i < aliases.size() && found.size() < kMostWarnings; ++i) {
+      warn_of_ip(at(field_ + ".hostAliases", i) + ".ip", aliases[i]["ip"].as_string(), found);
+    }
+    for (std::string& line : found) add_line(std::move(line));
   }
 
   void affinity_selectors(const char* type) {

@@ -8,7 +8,7 @@
 namespace shiplog::api {
 
 // What is allowed in a pod, but hardly what its author wants, in upstream's words.
-// Source: pkg/api/pod/warnings.go of Kubernetes 1.32 and the strategies that call it.
+// Source: pkg/api/pod/warnings.go of Kubernetes 1.36 and the strategies that call it.
 
 void warn_of_new_pod(const Value& pod, std::vector<std::string>& warnings);
 /// The same of a PodTemplateSpec; `field`: where it stands ("spec.template").

@@ -57,7 +57,7 @@ TEST(PodWarnings, WhatItsAuthorHardlyWantsIsReported) {
   EXPECT_EQ(pod_warnings(R"({"terminationGracePeriodSeconds":-1})"),
             "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1");
   EXPECT_EQ(pod_warnings(R"({"volumes":[{"name":"v","gitRepo":{"repository":"r"}}]})"),
-            "spec.volumes[0].gitRepo: deprecated in v1.11");
+            "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+");
   EXPECT_EQ(pod_warnings(R"({"hostAliases":[{"ip":"1.2.3.4"},{"ip":"1.2.3.4"}],"imagePullSecrets":[{}]})"),
             "spec.hostAliases[1].ip: duplicate ip \"1.2.3.4\"\n"
             "spec.imagePullSecrets[0].name: invalid empty name \"\"");
@@ -67,6 +67,38 @@ TEST(PodWarnings, WhatItsAuthorHardlyWantsIsReported) {
   EXPECT_EQ(pod_warnings("{}", "{}", R"({"name":"a.b"})"),
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label "
             "is recommended: [must not contain dots]");
+}
+
+TEST(PodWarnings, NewerVersionsReportMore) {
+  EXPECT_EQ(pod_warnings(R"({"initContainers":[{"name":"i","image":"i:1","ports":[{"name":"a","containerPort":1}]}]})",
+                         R"({"ports":[{"name":"a","containerPort":2}]})"),
+            "spec.containers[0].ports[0]: duplicate port name \"a\" with spec.initContainers[0].ports[0], services and "
+            "probes that select ports by name will use spec.initContainers[0].ports[0]");
+  EXPECT_EQ(
+      pod_warnings(R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,
+                "preference":{"matchExpressions":[{"key":"a","operator":"In","values":["b c"]}]}}]}}})")
+          .substr(0, 152),
+      "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0]."
+      "values[0]: b c is invalid, a valid label mu");
+  EXPECT_EQ(pod_warnings(R"({"dnsConfig":{"nameservers":["010.0.0.1"]},"hostAliases":[{"ip":"FD00::1"}]})"),
+            "spec.dnsConfig.nameservers[0]: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\"\n"
+            "spec.hostAliases[0].ip: IPv6 address \"FD00::1\" should be in RFC 5952 canonical format (\"fd00::1\")");
+  EXPECT_EQ(pod_warnings(R"({"volumes":[{"name":"v","projected":{"sources":[{"podCertificate":{"signerName":"a.io/b",
+                "keyType":"ED25519","keyPath":"t"}},{"serviceAccountToken":{"path":"t/u"}}]}}]})"),
+            "volume \"v\" (Projected ServiceAccountToken): overlapping paths: \"t/u\" with \"t\"");
+}
+
+TEST(PodWarnings, AProfileOfThePodTakesThePlaceOfTheSameAnnotation) {
+  const auto warnings = [](const char* profile) {
+    return warnings_of("podtemplates", json(R"({"metadata":{"name":"t"},"template":{"metadata":{"annotations":
+        {"container.apparmor.security.beta.kubernetes.io/c":"localhost/a"}},"spec":{"securityContext":
+        {"appArmorProfile":)" + std::string{profile} +
+                                            R"(},"containers":[{"name":"c","image":"i:1"}]}}})"));
+  };
+  EXPECT_EQ(warnings(R"({"type":"Localhost","localhostProfile":"a"})"), "");
+  EXPECT_EQ(warnings(R"({"type":"RuntimeDefault"})"),
+            "template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; "
+            "use the \"appArmorProfile\" field instead");
 }
 
 TEST(PodWarnings, OverlappingPathsInOneVolumeAreReported) {

@@ -3,13 +3,15 @@
 #include <string>
 
 #include "events/base/names.h"
+#include "services/api/admission/address_warnings.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/load_balancer.h"
 #include "services/api/admission/metadata.h"
 #include "services/api/admission/rules.h"
 
 // Services. Addresses are allocated behind admission (services/api/addresses). Source: CRU-8 to CRU-10;
-// pkg/registry/core/service/{strategy.go,storage/storage.go} and ValidateService of Kubernetes.
+// pkg/registry/core/service/{strategy.go,storage/storage.go} ValidateService and
+// pkg/api/service/warnings.go of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -383,12 +385,55 @@ void check_service_status(const Value& object, const Write& write, Causes& cause
             check_ingress_points, causes);
 }
 
+void warn_of_service(const Value& object, const Write&, std::vector<std::string>& warnings) {
+  const Value& spec = object["spec"];
+  const bool elsewhere = has_type(spec, {"ExternalName"});
+  const bool headless = has_type(spec, {"ClusterIP"}) && spec["clusterIP"].as_string() == "None";
+  const Value& external = spec["externalIPs"];
+  if (object["metadata"]["annotations"].contains("service.kubernetes.io/topology-aware-hints")) {
+    warnings.emplace_back(
+        "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
+        "service.kubernetes.io/topology-mode instead");
+  }
+  for (size_t i = 0; i < spec["clusterIPs"].size(); ++i) {
+    warn_of_ip(at("spec.clusterIPs", i), spec["clusterIPs"][i].as_string(), warnings);
+  }
+  if (headless) {
+    constexpr const char* kIgnored = " is ignored for headless services";
+    if (!spec["loadBalancerIP"].is_empty()) warnings.push_back(std::string{"spec.loadBalancerIP"} + kIgnored);
+    if (external.size() > 0) warnings.push_back(std::string{"spec.externalIPs"} + kIgnored);
+    if (spec["sessionAffinity"].as_string() == "ClientIP") {
+      warnings.push_back(std::string{"spec.SessionAffinity"} + kIgnored);
+    }
+  }
+  for (size_t i = 0; i < external.size(); ++i) {
+    warn_of_ip(at("spec.externalIPs", i), external[i].as_string(), warnings);
+  }
+  if (external.size() > 0 && !headless && !elsewhere) {
+    warnings.emplace_back("spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+  }
+  warn_of_ip("spec.loadBalancerIP", spec["loadBalancerIP"].as_string(), warnings);
+  for (size_t i = 0; i < spec["loadBalancerSourceRanges"].size(); ++i) {
+    warn_of_cidr(at("spec.loadBalancerSourceRanges", i), spec["loadBalancerSourceRanges"][i].as_string(), warnings);
+  }
+  if (elsewhere && external.size() > 0) {
+    warnings.emplace_back(R"(spec.externalIPs is ignored when spec.type is "ExternalName")");
+  }
+  if (!elsewhere && !spec["externalName"].is_empty()) {
+    warnings.emplace_back(R"(spec.externalName is ignored when spec.type is not "ExternalName")");
+  }
+  if (spec["trafficDistribution"].as_string() == "PreferClose") {
+    warnings.emplace_back(R"(spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone")");
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& service_rules() {
   static const std::vector<Rules> kRules = {{.type = "services",
                                              .fill = fill_service,
                                              .check = check_service,
+                                             .warn = warn_of_service,
                                              .fill_status = fill_service_status,
                                              .check_status = check_service_status}};
   return kRules;
