@@ -136,6 +136,7 @@ class Patcher {
   }
 
   Value take() { return std::move(document_); }
+  bool failed_test() const { return failed_test_; }
 
  private:
   std::string cannot_be_read() const { return "the JSON patch cannot be read: " + at_ + " "; }
@@ -283,8 +284,9 @@ class Patcher {
   Result<void> test(const Pointer& path, const Value& value) {
     const Value* found = find_at(document_, path);
     if (found == nullptr && !counts_as_null(path)) return fails(path, "there is nothing at the path");
-    if (!same(found == nullptr ? Value{} : *found, value)) return fails(path, "the value differs");
-    return ok();
+    if (same(found == nullptr ? Value{} : *found, value)) return ok();
+    failed_test_ = true;
+    return fails(path, "the value differs");
   }
 
   /// Keeps an upper bound of the document's depth, and walks all of it only when that bound is too large.
@@ -305,6 +307,7 @@ class Patcher {
   size_t copied_ = 0;
   size_t measured_ = 0;
   size_t moved_ = 0;
+  bool failed_test_ = false;
   std::string at_, op_;
 };
 
@@ -351,7 +354,7 @@ Value& edit_at(Value& document, const JsonPointer& pointer) {
   return *here;
 }
 
-Result<Value> apply_json_patch(const Value& object, const Value& patch, JsonPatchRules rules) {
+Result<Value> apply_json_patch(const Value& object, const Value& patch, JsonPatchRules rules, bool* failed_test) {
   if (!patch.is_array()) return Error{ErrorCode::kBadRequest, "a JSON patch must be a list of operations"};
   if (patch.size() > kMostOperations) {
     return Error{ErrorCode::kTooLarge, "The allowed maximum operations in a JSON patch is " +
@@ -360,7 +363,10 @@ Result<Value> apply_json_patch(const Value& object, const Value& patch, JsonPatc
   Patcher patcher{object, rules};
   size_t index = 0;
   for (const Value& operation : patch.items()) {
-    SHIPLOG_TRY(patcher.apply(operation, index++));
+    if (auto applied = patcher.apply(operation, index++); !applied) {
+      if (failed_test != nullptr) *failed_test = patcher.failed_test();
+      return std::move(applied).error();
+    }
   }
   return patcher.take();
 }

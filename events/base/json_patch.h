@@ -22,9 +22,10 @@ enum class JsonPatchRules {
 
 /// RFC 6902. Errors: kBadRequest, the patch is malformed; kInvalid, an operation cannot be applied or a test fails;
 /// kTooLarge, more than 10,000 operations (HTTP-9), copies of more than 3 MiB, or operations that together move more
-/// than 32 million elements of lists and objects.
+/// than 32 million elements of lists and objects. `failed_test`: of an error, whether it is that of a test that found
+/// another value.
 Result<Value> apply_json_patch(const Value& object, const Value& patch,
-                               JsonPatchRules rules = JsonPatchRules::kStandard);
+                               JsonPatchRules rules = JsonPatchRules::kStandard, bool* failed_test = nullptr);
 
 /// An RFC 6901 pointer, step by step, with ~0 and ~1 read; nullopt when it is none.
 using JsonPointer = std::vector<std::string>;

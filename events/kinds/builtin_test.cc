@@ -150,6 +150,8 @@ TEST(BuiltinKinds, AreServedAsSpecified) {  // KIND-1
   // These have a category of their own.
   const std::vector<std::pair<const char*, bool>> extensions = {
       {"mutatingwebhookconfigurations.admissionregistration.k8s.io", false},
+      {"mutatingadmissionpolicies.admissionregistration.k8s.io", false},
+      {"mutatingadmissionpolicybindings.admissionregistration.k8s.io", false},
       {"validatingadmissionpolicies.admissionregistration.k8s.io", true},
       {"validatingadmissionpolicybindings.admissionregistration.k8s.io", false},
       {"validatingwebhookconfigurations.admissionregistration.k8s.io", false},

@@ -98,6 +98,13 @@ std::map<std::string, std::string> samples() {
        std::string{"spec: {signerName: a.io/s, usages: [client auth], request: "} + kRequest + "}"},
       {"mutatingwebhookconfigurations.admissionregistration.k8s.io", kHooks},
       {"validatingwebhookconfigurations.admissionregistration.k8s.io", kHooks},
+      {"mutatingadmissionpolicies.admissionregistration.k8s.io",
+       "spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [''], "
+       "apiVersions: [v1], resources: [pods]}]}, mutations: [{patchType: JSONPatch, jsonPatch: {expression: "
+       "'[JSONPatch{op: \"remove\", path: \"/a\"}]'}}, {patchType: ApplyConfiguration, applyConfiguration: "
+       "{expression: 'Object{}'}}]}"},
+      {"mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+       "spec: {policyName: none, paramRef: {name: p, parameterNotFoundAction: Allow}}"},
       {"validatingadmissionpolicies.admissionregistration.k8s.io",
        "spec: {matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], "
        "resources: "

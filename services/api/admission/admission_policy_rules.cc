@@ -6,7 +6,8 @@
 #include "services/api/expressions/admission_expression.h"
 #include "services/api/expressions/variable_depth.h"
 
-// ValidatingAdmissionPolicies and their bindings. Source: pkg/apis/admissionregistration/validation of Kubernetes.
+// ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings. Source:
+// pkg/apis/admissionregistration/validation of Kubernetes.
 
 namespace shiplog::api {
 namespace {
@@ -30,7 +31,7 @@ bool is_identifier(std::string_view text) {
 /// Whether the expressions of the policy stand in `old` as they are: those are not compiled again, so that an update
 /// of something else is not refused for what an older build accepted.
 bool same_expressions(const Value& spec, const Value& old) {
-  for (const char* part : {"variables", "validations", "auditAnnotations"}) {
+  for (const char* part : {"variables", "validations", "auditAnnotations", "mutations"}) {
     if (spec[part] != old[part]) return false;
   }
   return spec["paramKind"].is_null() == old["paramKind"].is_null();
@@ -187,14 +188,8 @@ void check_annotations(const Value& list, const std::string& policy, const Expre
   }
 }
 
-void check_admission_policy(const Value& object, const Write& write, Causes& causes) {
-  const Value& spec = object["spec"];
-  const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
-  if (spec["validations"].size() == 0 && spec["auditAnnotations"].size() == 0) {
-    for (const char* list : {"spec.validations", "spec.auditAnnotations"}) {
-      causes.required(list, "validations or auditAnnotations must contain at least one item");
-    }
-  }
+/// What policies of both kinds have.
+void check_policy_spec(const Value& spec, const Value& old, Causes& causes) {
   check_one_of(spec["failurePolicy"], "spec.failurePolicy", {"Fail", "Ignore"}, causes);
   check_param_kind(spec["paramKind"], causes);
   if (spec["matchConstraints"].is_null()) {
@@ -204,20 +199,97 @@ void check_admission_policy(const Value& object, const Write& write, Causes& cau
   }
   const bool params = !spec["paramKind"].is_null();
   check_match_conditions(spec["matchConditions"], old["matchConditions"], "spec.matchConditions", params, causes);
+}
+
+void check_validating_policy(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
+  if (spec["validations"].size() == 0 && spec["auditAnnotations"].size() == 0) {
+    for (const char* list : {"spec.validations", "spec.auditAnnotations"}) {
+      causes.required(list, "validations or auditAnnotations must contain at least one item");
+    }
+  }
+  check_policy_spec(spec, old, causes);
   if (write.old != nullptr && same_expressions(spec, old)) return;
+  const bool params = !spec["paramKind"].is_null();
   ExpressionScope scope{.params = params, .authorizer = true};
   scope.variables = check_variables(spec["variables"], params, causes);
   check_validations(spec["validations"], scope, causes);
   check_annotations(spec["auditAnnotations"], object["metadata"]["name"].str(), scope, causes);
 }
 
+void check_mutation(const Value& mutation, const std::string& field, const ExpressionScope& scope, Causes& causes) {
+  const Value& type = mutation["patchType"];
+  if (type.is_empty()) return causes.required(field + ".patchType");
+  check_one_of(type, field + ".patchType", {"ApplyConfiguration", "JSONPatch"}, causes);
+  struct Patch {
+    const char* type;
+    const char* member;
+    cel::CelType result;
+  };
+  static const Patch kPatches[] = {{"JSONPatch", "jsonPatch", json_patch_result()},
+                                   {"ApplyConfiguration", "applyConfiguration", configuration_result()}};
+  for (const Patch& patch : kPatches) {
+    const Value& given = mutation[patch.member];
+    const std::string here = field + "." + patch.member;
+    if (type.as_string() != patch.type) {
+      if (given.is_null() || (type.as_string() != "JSONPatch" && type.as_string() != "ApplyConfiguration")) continue;
+      causes.invalid(here, std::string{"{"} + patch.member + "}",
+                     "must not be specified when patchType is " + type.str());
+    } else if (given.is_null()) {
+      causes.required(here, "must be specified when patchType is " + type.str());
+    } else if (is_blank(given["expression"].as_string())) {
+      causes.required(here + ".expression", "expression is not specified");
+    } else if (const auto program = compile_expression(given["expression"].as_string(), scope, {patch.result});
+               !program) {
+      causes.invalid(here + ".expression", given["expression"], program.error().message);
+    }
+  }
+}
+
+/// There is nothing that a mutation could change about a deletion.
+void check_mutated_operations(const Value& rules, const std::string& field, Causes& causes) {
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const Value& operations = rules[i]["operations"];
+    for (size_t j = 0; j < operations.size(); ++j) {
+      if (operations[j].as_string() != "DELETE") continue;
+      causes.not_supported(at(at(field, i) + ".operations", j), operations[j], {"*", "CONNECT", "CREATE", "UPDATE"});
+    }
+  }
+}
+
+void check_mutating_policy(const Value& object, const Write& write, Causes& causes) {
+  const Value& spec = object["spec"];
+  const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
+  check_policy_spec(spec, old, causes);
+  for (const char* list : {"resourceRules", "excludeResourceRules"}) {
+    check_mutated_operations(spec["matchConstraints"][list], std::string{"spec.matchConstraints."} + list, causes);
+  }
+  if (spec["reinvocationPolicy"].is_empty()) {
+    causes.required("spec.reinvocationPolicy");
+  } else {
+    check_one_of(spec["reinvocationPolicy"], "spec.reinvocationPolicy", {"IfNeeded", "Never"}, causes);
+  }
+  const Value& mutations = spec["mutations"];
+  if (mutations.size() == 0) causes.required("spec.mutations", "mutations must contain at least one item");
+  if (write.old != nullptr && same_expressions(spec, old)) return;
+  const bool params = !spec["paramKind"].is_null();
+  ExpressionScope scope{.params = params, .authorizer = true};
+  scope.variables = check_variables(spec["variables"], params, causes);
+  scope.patches = true;
+  for (size_t i = 0; i < mutations.size(); ++i) check_mutation(mutations[i], at("spec.mutations", i), scope, causes);
+}
+
 void check_param_reference(const Value& reference, Causes& causes) {
   if (reference.is_null()) return;
   const bool named = !reference["name"].is_empty();
   const bool selected = !reference["selector"].is_null();
-  if (named == selected) {
-    causes.invalid("spec.paramRef.name", reference["name"],
-                   named ? "name and selector are mutually exclusive" : "one of name or selector must be specified");
+  if (named && selected) {
+    for (const char* field : {"spec.paramRef.name", "spec.paramRef.selector"}) {
+      causes.forbidden(field, "name and selector are mutually exclusive");
+    }
+  } else if (!named && !selected) {
+    causes.required("spec.paramRef", "one of name or selector must be specified");
   }
   if (named) {
     if (const auto problem = path_segment_problem(reference["name"].as_string())) {
@@ -233,7 +305,8 @@ void check_param_reference(const Value& reference, Causes& causes) {
   }
 }
 
-void check_policy_binding(const Value& object, const Write& write, Causes& causes) {
+/// What bindings of both kinds have.
+void check_mutating_binding(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const Value& old = write.old == nullptr ? Value{} : (*write.old)["spec"];
   if (spec["policyName"].is_empty()) {
@@ -245,7 +318,11 @@ void check_policy_binding(const Value& object, const Write& write, Causes& cause
   if (!spec["matchResources"].is_null()) {
     check_match_resources(spec["matchResources"], old["matchResources"], "spec.matchResources", false, causes);
   }
-  const Value& actions = spec["validationActions"];
+}
+
+void check_validating_binding(const Value& object, const Write& write, Causes& causes) {
+  check_mutating_binding(object, write, causes);
+  const Value& actions = object["spec"]["validationActions"];
   if (actions.size() == 0) causes.required("spec.validationActions", "at least one validation action is required");
   std::set<std::string> seen;
   for (size_t i = 0; i < actions.size(); ++i) {
@@ -263,8 +340,10 @@ void check_policy_binding(const Value& object, const Write& write, Causes& cause
 
 const std::vector<Rules>& admission_policy_rules() {
   static const std::vector<Rules> kRules = {
-      {.type = "validatingadmissionpolicies.admissionregistration.k8s.io", .check = check_admission_policy},
-      {.type = "validatingadmissionpolicybindings.admissionregistration.k8s.io", .check = check_policy_binding},
+      {.type = "mutatingadmissionpolicies.admissionregistration.k8s.io", .check = check_mutating_policy},
+      {.type = "mutatingadmissionpolicybindings.admissionregistration.k8s.io", .check = check_mutating_binding},
+      {.type = "validatingadmissionpolicies.admissionregistration.k8s.io", .check = check_validating_policy},
+      {.type = "validatingadmissionpolicybindings.admissionregistration.k8s.io", .check = check_validating_binding},
   };
   return kRules;
 }

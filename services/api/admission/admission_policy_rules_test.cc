@@ -9,6 +9,7 @@ namespace shiplog::api {
 namespace {
 
 const std::string kPolicyType = "validatingadmissionpolicies.admissionregistration.k8s.io";
+const std::string kMutatingPolicyType = "mutatingadmissionpolicies.admissionregistration.k8s.io";
 const std::string kBindingType = "validatingadmissionpolicybindings.admissionregistration.k8s.io";
 const std::string kHookType = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 
@@ -146,7 +147,9 @@ TEST(AdmissionPolicyRules, BindingsNameAPolicyAndWhatHappens) {
   EXPECT_EQ(binding(R"("policyName":"p","validationActions":["Shout"])"), "spec.validationActions[0]");
   EXPECT_EQ(binding(R"("policyName":"p","validationActions":["Deny"],"paramRef":{"name":"a","selector":{},
       "parameterNotFoundAction":"Deny"})"),
-            "spec.paramRef.name");
+            "spec.paramRef.name,spec.paramRef.selector");
+  EXPECT_EQ(binding(R"("policyName":"p","validationActions":["Deny"],"paramRef":{"parameterNotFoundAction":"Deny"})"),
+            "spec.paramRef");
   EXPECT_EQ(binding(R"("policyName":"p","validationActions":["Deny"],"paramRef":{"name":"a"})"),
             "spec.paramRef.parameterNotFoundAction");
 }
@@ -165,6 +168,62 @@ TEST(AdmissionPolicyRules, AChainOfVariablesIsLimitedByItsDepth) {
   EXPECT_EQ(chain(128, 1), "");
   EXPECT_EQ(chain(9, 100), "");
   EXPECT_EQ(chain(11, 100), "spec.variables[10].expression");
+}
+
+/// The causes of a refusal, one a line; "" if it is admitted. `mutations`: a JSON list.
+std::string refused_mutations(const std::string& mutations, const std::string& operations = R"("CREATE")",
+                              const std::string& more = R"("reinvocationPolicy":"Never",)") {
+  const auto written = write_new(
+      kMutatingPolicyType, R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"operations":[)" +
+                               operations + R"(],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},)" +
+                               more + R"("mutations":)" + mutations + "}}");
+  std::string causes;
+  if (written) return causes;
+  for (const FieldCause& cause : written.error().causes) causes += cause.field + ": " + cause.message + "\n";
+  return causes;
+}
+
+TEST(MutatingPolicyRules, ExpressionsHaveTheTypeOfTheirPatch) {
+  EXPECT_EQ(refused_mutations(R"([{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{}"}},
+      {"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'remove', path: '/a'}]"}}])"),
+            "");
+  EXPECT_EQ(refused_mutations(R"([{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"[1]"}},
+      {"patchType":"JSONPatch","jsonPatch":{"expression":"Object{}"}}])"),
+            "spec.mutations[0].applyConfiguration.expression: Invalid value: \"[1]\": must evaluate to Object but got "
+            "list(int)\nspec.mutations[1].jsonPatch.expression: Invalid value: \"Object{}\": must evaluate to "
+            "list(JSONPatch) but got Object\n");
+}
+
+TEST(MutatingPolicyRules, AMutationHasThePatchOfItsType) {
+  EXPECT_EQ(refused_mutations(R"([{"patchType":"JSONPatch","applyConfiguration":{"expression":"Object{}"}}])"),
+            "spec.mutations[0].jsonPatch: Required value: must be specified when patchType is JSONPatch\n"
+            "spec.mutations[0].applyConfiguration: Invalid value: \"{applyConfiguration}\": must not be specified when "
+            "patchType is JSONPatch\n");
+  EXPECT_EQ(refused_mutations(R"([{"jsonPatch":{"expression":"[]"}}])"),
+            "spec.mutations[0].patchType: Required value\n");
+  EXPECT_EQ(refused_mutations(R"([{"patchType":"other"}])"),
+            "spec.mutations[0].patchType: Unsupported value: \"other\": supported values: \"ApplyConfiguration\", "
+            "\"JSONPatch\"\n");
+  EXPECT_EQ(refused_mutations(R"([{"patchType":"JSONPatch","jsonPatch":{"expression":" "}}])"),
+            "spec.mutations[0].jsonPatch.expression: Required value: expression is not specified\n");
+  EXPECT_EQ(refused_mutations("[]"), "spec.mutations: Required value: mutations must contain at least one item\n");
+}
+
+TEST(MutatingPolicyRules, DeletionsCannotBeChanged) {
+  const std::string mutations =
+      R"([{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{}"}}])";
+  EXPECT_EQ(refused_mutations(mutations, R"("CREATE","DELETE")"),
+            "spec.matchConstraints.resourceRules[0].operations[1]: Unsupported value: \"DELETE\": supported values: "
+            "\"*\", \"CONNECT\", \"CREATE\", \"UPDATE\"\n");
+  EXPECT_EQ(refused_mutations(mutations, R"("*")"), "");
+}
+
+TEST(MutatingPolicyRules, TheReinvocationPolicyIsRequired) {
+  const std::string mutations =
+      R"([{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{}"}}])";
+  EXPECT_EQ(refused_mutations(mutations, R"("CREATE")", ""), "spec.reinvocationPolicy: Required value\n");
+  EXPECT_EQ(refused_mutations(mutations, R"("CREATE")", R"("reinvocationPolicy":"Often",)"),
+            "spec.reinvocationPolicy: Unsupported value: \"Often\": supported values: \"IfNeeded\", \"Never\"\n");
 }
 
 }  // namespace

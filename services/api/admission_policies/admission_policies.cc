@@ -4,10 +4,10 @@ namespace shiplog::api {
 
 void AdmissionPoliciesInForce::load(const State& state) {
   const std::lock_guard lock{mutex_};
-  for (const auto& [name, object] : state.objects(kAdmissionPolicies)) {
+  for (const auto& [name, object] : state.objects(types_.policies)) {
     policies_[name.name.str()] = std::make_shared<const AdmissionPolicy>(object.value);
   }
-  for (const auto& [name, object] : state.objects(kAdmissionPolicyBindings)) {
+  for (const auto& [name, object] : state.objects(types_.bindings)) {
     bindings_[name.name.str()] = std::make_shared<const AdmissionPolicyBinding>(policy_binding_of(object.value));
   }
   publish();
@@ -15,8 +15,8 @@ void AdmissionPoliciesInForce::load(const State& state) {
 
 void AdmissionPoliciesInForce::on_folded(const State&, const DecodedRecord&, const Folded& folded) {
   for (const Change& change : folded.changes) {
-    const bool policy = change.object.type == kAdmissionPolicies;
-    if (!policy && change.object.type != kAdmissionPolicyBindings) continue;
+    const bool policy = change.object.type == types_.policies;
+    if (!policy && change.object.type != types_.bindings) continue;
     const std::lock_guard lock{mutex_};
     const std::string name = change.object.name.str();
     if (policy && change.removed()) {

@@ -18,14 +18,23 @@ struct BoundPolicy {
   std::vector<std::shared_ptr<const AdmissionPolicyBinding>> bindings;  ///< by name; not empty
 };
 
-/// The ValidatingAdmissionPolicies that are in force now. Kept up to date on the fold thread, so that a policy applies
-/// to every write at this server after it has answered that of the policy. Threads: load() and on_folded() on the
-/// executor; the rest on any.
+/// The types of policies and of what binds them.
+struct PolicyTypes {
+  const char* policies;
+  const char* bindings;
+};
+inline constexpr PolicyTypes kValidatingTypes{kAdmissionPolicies, kAdmissionPolicyBindings};
+inline constexpr PolicyTypes kMutatingTypes{kMutatingPolicies, kMutatingPolicyBindings};
+
+/// The admission policies of one type that are in force now. Kept up to date on the fold thread, so that a policy
+/// applies to every write at this server after it has answered that of the policy. Threads: load() and on_folded() on
+/// the executor; the rest on any.
 class AdmissionPoliciesInForce final : public Observer {
  public:
   using Bound = std::shared_ptr<const std::vector<BoundPolicy>>;  ///< by the name of the policy
 
-  AdmissionPoliciesInForce() : bound_{std::make_shared<const std::vector<BoundPolicy>>()} {}
+  explicit AdmissionPoliciesInForce(PolicyTypes types)
+      : types_{types}, bound_{std::make_shared<const std::vector<BoundPolicy>>()} {}
 
   /// Takes in what a restored state holds.
   void load(const State& state);
@@ -37,6 +46,7 @@ class AdmissionPoliciesInForce final : public Observer {
  private:
   void publish();
 
+  PolicyTypes types_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const AdmissionPolicy>> policies_;
   std::map<std::string, std::shared_ptr<const AdmissionPolicyBinding>> bindings_;

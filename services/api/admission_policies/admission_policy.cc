@@ -1,10 +1,9 @@
 #include "services/api/admission_policies/admission_policy.h"
 
 #include <algorithm>
-#include <map>
 
+#include "services/api/admission_policies/policy_evaluation.h"
 #include "services/api/expressions/variable_depth.h"
-#include "services/cel/cel_value.h"
 
 namespace shiplog::api {
 namespace {
@@ -31,74 +30,6 @@ std::string trimmed(std::string_view text) {
   if (from == std::string_view::npos) return {};
   return std::string{text.substr(from, text.find_last_not_of(kSpace) - from + 1)};
 }
-
-/// The value of `variables`: each one is evaluated when it is first read, at the cost of the policy.
-class PolicyVariables final : public cel::CelMap {
- public:
-  explicit PolicyVariables(const PolicyExpressions& policy) : policy_{&policy} {}
-  void charge(CostBudget& budget) { budget_ = &budget; }
-  /// What the expressions of the variables see: has this map itself, too, so that it is set afterwards. Outlives this.
-  void see(const std::vector<CelValue>* values) { values_ = values; }
-
-  size_t size() const override { return policy_->variables.size(); }
-  std::vector<CelValue> keys() const override {
-    std::vector<CelValue> keys;
-    for (const PolicyExpressions::Variable& each : policy_->variables) keys.push_back(CelValue::string(each.name));
-    return keys;
-  }
-  std::optional<CelValue> find(const CelValue& key) const override {
-    return key.is(CelValue::Kind::kString) ? field(key.as_string()) : std::nullopt;
-  }
-  std::optional<CelValue> field(std::string_view name) const override {
-    const auto found = std::ranges::find(policy_->variables, name, &PolicyExpressions::Variable::name);
-    if (found == policy_->variables.end()) return std::nullopt;
-    const auto [known, added] = known_.try_emplace(found->name);
-    // An expression sees the variables before it only, so this does not come back to itself.
-    if (added) {
-      CelValue value = evaluated(*found);
-      known_[found->name] = std::move(value);
-    }
-    return known_[found->name];
-  }
-
- private:
-  CelValue evaluated(const PolicyExpressions::Variable& variable) const {
-    const std::string what = "composited variable \"" + variable.name + "\" fails to ";
-    if (!variable.refusal.empty()) return CelValue::error(what + "compile: " + variable.refusal);
-    if (const auto& program = variable.expression.program(); !program) {
-      return CelValue::error(what + "compile: " + program.error().message);
-    }
-    auto value = evaluate_expression(variable.expression, *values_, *budget_);
-    if (value) return std::move(value).value();
-    return CelValue::error(what + "evaluate: " + value.error().message);
-  }
-
-  const PolicyExpressions* policy_;
-  CostBudget* budget_ = nullptr;
-  const std::vector<CelValue>* values_ = nullptr;
-  mutable std::map<std::string, CelValue> known_;
-};
-
-/// What evaluates the expressions of one policy about one request.
-struct PolicyEvaluation {
-  PolicyEvaluation(const PolicyExpressions& expressions, const ExpressionInput& input)
-      : variables{std::make_shared<PolicyVariables>(expressions)},
-        values{expression_values(expressions.scope, input, CelValue::map(variables))},
-        message_values{expression_values(expressions.message_scope, input, CelValue::map(variables))} {
-    variables->see(&values);
-  }
-  PolicyEvaluation(const PolicyEvaluation&) = delete;
-  PolicyEvaluation& operator=(const PolicyEvaluation&) = delete;
-
-  void charge(CostBudget& to) {
-    budget = &to;
-    variables->charge(to);
-  }
-
-  CostBudget* budget = nullptr;
-  std::shared_ptr<PolicyVariables> variables;
-  std::vector<CelValue> values, message_values;
-};
 
 /// A text of one line that is not too long; else empty.
 std::string message_by_expression(const LazyExpression& expression, PolicyEvaluation& evaluation) {
@@ -151,9 +82,15 @@ AdmissionPolicyMatch policy_match_of(const Value& match_resources) {
   return match;
 }
 
+const Kind* policy_kind_for(const AdmissionPolicyMatch& match, const AdmissionRequest& request) {
+  if (!match.excluded.rules.empty() && matched_kind(match.excluded, request) != nullptr) return nullptr;
+  return is_selected(match.included, request) ? matched_kind(match.included, request) : nullptr;
+}
+
 AdmissionPolicy::AdmissionPolicy(const Value& object)
     : name{object["metadata"]["name"].str()},
       fails_closed{object["spec"]["failurePolicy"].as_string("Fail") != "Ignore"},
+      reinvoked{object["spec"]["reinvocationPolicy"].as_string() == "IfNeeded"},
       match{policy_match_of(object["spec"]["matchConstraints"])},
       param_version{object["spec"]["paramKind"]["apiVersion"].str()},
       param_kind{object["spec"]["paramKind"]["kind"].str()},
@@ -196,6 +133,14 @@ const PolicyExpressions& AdmissionPolicy::expressions() const {
       expressions_.annotations.emplace_back(
           from["key"].str(),
           LazyExpression{from["valueExpression"].str(), message_scope, {TypeKind::kString, TypeKind::kNull}});
+    }
+    ExpressionScope mutation_scope = scope;
+    mutation_scope.patches = true;
+    for (const Value& from : spec_["mutations"].items()) {
+      const bool json_patch = from["patchType"].as_string() == "JSONPatch";
+      const Value& expression = from[json_patch ? "jsonPatch" : "applyConfiguration"]["expression"];
+      const cel::CelType wanted = json_patch ? json_patch_result() : configuration_result();
+      expressions_.mutations.push_back({json_patch, LazyExpression{expression.str(), mutation_scope, {wanted}}});
     }
     expressions_.scope = std::move(scope);
     expressions_.message_scope = std::move(message_scope);

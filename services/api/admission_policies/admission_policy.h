@@ -15,6 +15,8 @@ namespace shiplog::api {
 inline constexpr const char* kAdmissionPolicies = "validatingadmissionpolicies.admissionregistration.k8s.io";
 inline constexpr const char* kAdmissionPolicyBindings =
     "validatingadmissionpolicybindings.admissionregistration.k8s.io";
+inline constexpr const char* kMutatingPolicies = "mutatingadmissionpolicies.admissionregistration.k8s.io";
+inline constexpr const char* kMutatingPolicyBindings = "mutatingadmissionpolicybindings.admissionregistration.k8s.io";
 
 /// Which requests a policy or a binding is about: MatchResources, with the rules and selectors of webhooks.
 struct AdmissionPolicyMatch {
@@ -22,6 +24,9 @@ struct AdmissionPolicyMatch {
   AdmissionWebhook outline;  ///< what is included, whatever the names of the objects
 };
 AdmissionPolicyMatch policy_match_of(const Value& match_resources);
+
+/// The kind in whose version a policy sees the request; nullptr: it is not about it.
+const Kind* policy_kind_for(const AdmissionPolicyMatch& match, const AdmissionRequest& request);
 
 /// The expressions of a policy. Compiled when they are first needed, as the types of its variables are needed for the
 /// rest.
@@ -36,20 +41,26 @@ struct PolicyExpressions {
     std::optional<LazyExpression> message_expression;
     std::string message, reason;
   };
+  struct Mutation {
+    bool json_patch = false;  ///< else an apply configuration
+    LazyExpression expression;
+  };
   ExpressionScope scope;          ///< of validations and variables
   ExpressionScope message_scope;  ///< of message expressions and audit annotations: without the authorizer
   std::vector<Variable> variables;
   std::vector<Validation> validations;
   std::vector<std::pair<std::string, LazyExpression>> annotations;  ///< by key
+  std::vector<Mutation> mutations;
 };
 
-/// A stored ValidatingAdmissionPolicy.
+/// A stored ValidatingAdmissionPolicy or MutatingAdmissionPolicy.
 class AdmissionPolicy {
  public:
   explicit AdmissionPolicy(const Value& object);
 
   std::string name;
   bool fails_closed = true;  ///< failurePolicy Fail
+  bool reinvoked = false;    ///< reinvocationPolicy IfNeeded
   AdmissionPolicyMatch match;
   std::string param_version, param_kind;  ///< empty: it has no parameters
   std::vector<MatchCondition> conditions;
@@ -64,7 +75,7 @@ class AdmissionPolicy {
   mutable PolicyExpressions expressions_;
 };
 
-/// A stored ValidatingAdmissionPolicyBinding.
+/// A stored ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding; this one has no actions.
 struct AdmissionPolicyBinding {
   std::string name, policy;
   std::optional<AdmissionPolicyMatch> match;  ///< nullopt: all that the policy matches
@@ -92,14 +103,17 @@ struct PolicyBudget {
   CostBudget conditions{kMatchConditionsCost};
   CostBudget validations{kBindingCost};
   CostBudget annotations{kBindingCost};
+  CostBudget mutations{kBindingCost};
   size_t params = 0;  ///< that were evaluated within it
 
-  bool exceeded() const { return conditions.exceeded || validations.exceeded || annotations.exceeded; }
+  bool exceeded() const {
+    return conditions.exceeded || validations.exceeded || annotations.exceeded || mutations.exceeded;
+  }
 };
 
-/// Evaluates a policy that the request matches. `input`: with ns and params. What the cost of other parameters leaves
-/// no budget for is a failure whatever failurePolicy states: users who may add parameters could otherwise put a policy
-/// out of force. Pure.
+/// Evaluates a ValidatingAdmissionPolicy that the request matches. `input`: with ns and params. What the cost of other
+/// parameters leaves no budget for is a failure whatever failurePolicy states: users who may add parameters could
+/// otherwise put a policy out of force. Pure.
 PolicyVerdict evaluate_policy(const AdmissionPolicy& policy, const ExpressionInput& input, PolicyBudget& budget);
 
 }  // namespace shiplog::api

@@ -27,12 +27,4 @@ bool has_policies(const AdmissionPoliciesInForce& policies, const AdmissionReque
 PolicyAdmission apply_policies(const WebhookCalls& calls, const AdmissionPoliciesInForce& policies,
                                const AdmissionRequest& request);
 
-/// The author of a policy or binding with parameters must be permitted to read them: users whose requests the policy
-/// denies may be shown their content. Of a policy that is not stored yet, or has no parameters, the author of a binding
-/// must be permitted to read objects of all kinds. nullopt: it is another object, or permitted. Errors: kInvalid; the
-/// policy cannot be read.
-std::optional<Error> refuse_params(const Access* access, const User& user, const Kinds& kinds,
-                                   const StoredObjects& objects, const ObjectKey& key, const Value& old,
-                                   const Value& object);
-
 }  // namespace shiplog::api

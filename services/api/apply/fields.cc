@@ -350,6 +350,17 @@ std::optional<Value> reduced(const Value& value, const FieldSet& fields, const F
   return Value::array(std::move(list));
 }
 
+void find_atomic(const Value& value, const Schema* schema, const std::string& path, std::vector<std::string>& found) {
+  if (!value.is_object() && !value.is_array()) return;
+  if (shape_of(value, schema) == FieldShape::kLeaf) found.push_back(path);
+  for (const auto& member : value.members()) {
+    find_atomic(member.value, below(schema, member.key()), path + "." + std::string{member.key()}, found);
+  }
+  for (size_t i = 0; value.is_array() && i < value.size(); ++i) {
+    find_atomic(value[i], items_of(schema), path + "[" + std::to_string(i) + "]", found);
+  }
+}
+
 }  // namespace
 
 Result<FieldSet> fields_of(const Value& value, const Schema& schema) {
@@ -374,6 +385,12 @@ Value merge_fields(const Value& live, const Value& wanted, const Schema& schema)
 
 Value without_fields(const Value& value, const FieldSet& fields, const FieldSet& kept, const Schema& schema) {
   return reduced(value, fields, &kept, &schema, FieldPart::kField).value_or(Value::object());
+}
+
+std::vector<std::string> atomic_fields(const Value& value, const Schema& schema) {
+  std::vector<std::string> found;
+  find_atomic(value, &schema, "", found);
+  return found;
 }
 
 }  // namespace shiplog::api

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "events/base/result.h"
 #include "events/base/value.h"
 #include "events/kinds/schema.h"
@@ -31,5 +34,8 @@ Value merge_fields(const Value& live, const Value& wanted, const Schema& schema)
 /// `value` without `fields`. An element or object goes as a whole when it is in `fields` itself and nothing below it is
 /// in `kept`.
 Value without_fields(const Value& value, const FieldSet& fields, const FieldSet& kept, const Schema& schema);
+
+/// The paths of the lists and objects in `value` that are atomic: putting `value` on top of something replaces them.
+std::vector<std::string> atomic_fields(const Value& value, const Schema& schema);
 
 }  // namespace shiplog::api

@@ -102,24 +102,6 @@ void with_managers(Value& object, Managers managers) {
   }
 }
 
-/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition omits. Every write
-/// needs it, so that of a built-in kind it is the kind's own. `made` keeps any other.
-const Schema& schema_of(const Kind& kind, std::optional<Schema>& made) {
-  if (kind.builtin && kind.schema != nullptr) return *kind.schema;
-  made.emplace();
-  if (kind.schema != nullptr) {  // of the root, what takes a value apart
-    made->properties = kind.schema->properties;
-    made->additional = kind.schema->additional;
-    made->atomic_map = kind.schema->atomic_map;
-  }
-  if (!kind.builtin) {
-    static const std::shared_ptr<const Schema> kMetadata =
-        Kinds::compiled().find_type("configmaps")->schema->properties.at("metadata");
-    made->properties["metadata"] = kMetadata;
-  }
-  return *made;
-}
-
 /// SUB-1.
 FieldSet written_with_status(const FieldSet& fields, const Kind& kind) {
   FieldSet written;
@@ -256,9 +238,25 @@ std::vector<FieldConflict> take_from_others(Managers& managers, const FieldWrite
 
 }  // namespace
 
+const Schema& applied_schema(const Kind& kind, std::optional<Schema>& made) {
+  if (kind.builtin && kind.schema != nullptr) return *kind.schema;
+  made.emplace();
+  if (kind.schema != nullptr) {  // of the root, what takes a value apart
+    made->properties = kind.schema->properties;
+    made->additional = kind.schema->additional;
+    made->atomic_map = kind.schema->atomic_map;
+  }
+  if (!kind.builtin) {
+    static const std::shared_ptr<const Schema> kMetadata =
+        Kinds::compiled().find_type("configmaps")->schema->properties.at("metadata");
+    made->properties["metadata"] = kMetadata;
+  }
+  return *made;
+}
+
 Value track_update(const FieldWriter& writer, const Kind& kind, const Value& before, Value after) {
   std::optional<Schema> made;
-  const Schema& schema = schema_of(kind, made);
+  const Schema& schema = applied_schema(kind, made);
   Managers managers = managers_of(writer, before, after);
   if (managers.empty() && !before.is_null()) {  // tracked from the first apply on
     after.edit("metadata").erase("managedFields");
@@ -314,7 +312,7 @@ Result<Applied> apply_fields(const FieldWriter& writer, const Kind& kind, const 
     return Error{ErrorCode::kBadRequest, "metadata.managedFields must be nil"};
   }
   std::optional<Schema> made;
-  const Schema& schema = schema_of(kind, made);
+  const Schema& schema = applied_schema(kind, made);
   auto all = fields_of(patch, schema);
   if (!all) {
     const Value& metadata = patch["metadata"];

@@ -20,6 +20,10 @@ struct FieldWriter {
   UtcMillis now;
 };
 
+/// The kind's schema with what ObjectMeta means everywhere, which a CustomResourceDefinition omits. Every write
+/// needs it, so that of a built-in kind it is the kind's own. `made` keeps any other.
+const Schema& applied_schema(const Kind& kind, std::optional<Schema>& made);
+
 /// `after` with metadata.managedFields brought up to date after a create, update or patch by `writer`: what it added or
 /// changed is its own now, what was removed has no owner (SSA-6, SSA-7, META-15). `before` is null for
 /// a create. With nothing changed the list stays as it was, times and all. An object without managers, whose list a

@@ -5,6 +5,7 @@
 
 #include "services/cel/cel_json.h"
 #include "services/cel/cel_libraries.h"
+#include "services/cel/patch_object.h"
 
 namespace shiplog::api {
 namespace {
@@ -96,11 +97,12 @@ const CelField& namespace_field() {
 
 /// The variables of a scope; expression_values() has the same order.
 cel::CelEnvironment environment_of(const ExpressionScope& scope) {
-  cel::CelEnvironment environment{&cel::kubernetes_functions(),
+  cel::CelEnvironment environment{scope.patches ? &cel::mutation_functions() : &cel::kubernetes_functions(),
                                   {{"object", TypeKind::kDyn},
                                    {"oldObject", TypeKind::kDyn},
                                    {"request", request_field().type},
-                                   {"namespaceObject", namespace_field().type}}};
+                                   {"namespaceObject", namespace_field().type}},
+                                  scope.patches};
   if (scope.params) environment.variables.push_back({"params", TypeKind::kDyn});
   if (scope.authorizer) {
     environment.variables.push_back({"authorizer", cel::authorizer_type()});
@@ -115,18 +117,20 @@ cel::CelEnvironment environment_of(const ExpressionScope& scope) {
   return environment;
 }
 
-std::string texts_of(const std::vector<TypeKind>& kinds) {
+std::string texts_of(const std::vector<CelType>& types) {
   std::string texts;
-  for (const TypeKind kind : kinds) texts += (texts.empty() ? "" : " ") + CelType{kind}.text();
-  return kinds.size() == 1 ? texts : "one of [" + texts + "]";
+  for (const CelType& type : types) texts += (texts.empty() ? "" : " ") + type.text();
+  return types.size() == 1 ? texts : "one of [" + texts + "]";
 }
 
 Result<cel::CelProgram> compile(std::string_view text, const ExpressionScope& scope,
-                                const std::vector<TypeKind>& wanted) {
+                                const std::vector<CelType>& wanted) {
   auto program = cel::CelProgram::compile(text, environment_of(scope));
   if (!program) return Error{ErrorCode::kInvalid, "compilation failed: " + program.error().message};
   const CelType& type = program.value().type();
-  const bool fits = wanted.empty() || std::ranges::any_of(wanted, [&](TypeKind kind) { return type.is(kind); });
+  // By their texts: each expression has types of patches of its own.
+  const auto same = [text = type.text()](const CelType& each) { return each.text() == text; };
+  const bool fits = wanted.empty() || std::ranges::any_of(wanted, same);
   if (!fits) {
     return Error{ErrorCode::kInvalid, "must evaluate to " + texts_of(wanted) + " but got " + type.text()};
   }
@@ -134,6 +138,10 @@ Result<cel::CelProgram> compile(std::string_view text, const ExpressionScope& sc
 }
 
 }  // namespace
+
+CelType configuration_result() { return *cel::patch_type(std::string{cel::kObjectTypeName}); }
+
+CelType json_patch_result() { return CelType::list(*cel::patch_type(std::string{cel::kJsonPatchTypeName})); }
 
 Result<cel::CelProgram> compile_expression(std::string_view text, const ExpressionScope& scope, ResultTypes wanted) {
   return compile(text, scope, std::vector(wanted));

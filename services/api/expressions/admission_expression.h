@@ -31,10 +31,15 @@ struct ExpressionScope {
   bool authorizer = true;
   /// Members of `variables`, with their types; nullptr: there is no such variable.
   std::shared_ptr<const std::vector<cel::CelVariable>> variables = nullptr;
+  bool patches = false;  ///< it may make the objects of services/cel/patch_object.h: of mutations
 };
 
 /// The types that an expression may have.
-using ResultTypes = std::initializer_list<cel::CelType::Kind>;
+using ResultTypes = std::initializer_list<cel::CelType>;
+
+/// The types of expressions of mutations: an Object; a list of JSONPatch.
+cel::CelType configuration_result();
+cel::CelType json_patch_result();
 
 /// Error: kInvalid, in the words of kube-apiserver ("compilation failed: ...", "must evaluate to bool but got int").
 Result<cel::CelProgram> compile_expression(std::string_view text, const ExpressionScope& scope, ResultTypes wanted);
@@ -65,11 +70,11 @@ class LazyExpression {
 
  private:
   struct Shared {
-    Shared(std::string given, ExpressionScope in, std::vector<cel::CelType::Kind> types)
+    Shared(std::string given, ExpressionScope in, std::vector<cel::CelType> types)
         : text{std::move(given)}, scope{std::move(in)}, wanted{std::move(types)} {}
     std::string text;
     ExpressionScope scope;
-    std::vector<cel::CelType::Kind> wanted;
+    std::vector<cel::CelType> wanted;
     std::once_flag once;
     std::optional<Result<cel::CelProgram>> program;
   };

@@ -123,8 +123,8 @@ bool calls_webhooks(const Server& server, const RequestContext& context, const P
   return has_webhooks(*webhooks, mutating, outline_of(context, proposal));
 }
 
-bool applies_policies(const Server& server, const RequestContext& context, const Proposal& proposal) {
-  const AdmissionPoliciesInForce* policies = server.options.policies;
+bool applies_policies(const AdmissionPoliciesInForce* policies, const RequestContext& context,
+                      const Proposal& proposal) {
   if (policies == nullptr || policies->none()) return false;
   return has_policies(*policies, outline_of(context, proposal));
 }

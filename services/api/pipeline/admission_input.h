@@ -24,8 +24,9 @@ void give_identity(const Server& server, Value& object);
 
 /// Whether webhooks have to be called about the write, by their rules.
 bool calls_webhooks(const Server& server, const RequestContext& context, const Proposal& proposal, bool mutating);
-/// Whether some admission policy may be about the write.
-bool applies_policies(const Server& server, const RequestContext& context, const Proposal& proposal);
+/// Whether some of these admission policies may be about the write; nullptr: there are none.
+bool applies_policies(const AdmissionPoliciesInForce* policies, const RequestContext& context,
+                      const Proposal& proposal);
 /// For webhooks and policies, with the objects of the proposal, but without the Namespace.
 AdmissionRequest admission_request_for(const RequestContext& context, const WriteRequest& write,
                                        const Proposal& proposal);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "services/api/admission/metadata.h"
+#include "services/api/admission_policies/mutating_policies.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
@@ -28,13 +29,17 @@ StageResult<Value> stored_form(const Server& server, const RequestContext& conte
   return in_version(written_kind(context), std::move(admitted).value());
 }
 
-/// The object as mutating webhooks see it.
+Result<Value> drafted_by(Admission& admission, const WriteRequest& write, const Value& old, Value object) {
+  if (old.is_null()) return draft_create(admission, std::move(object));
+  if (write.form == WriteForm::kStatus) return draft_status_update(admission, old, std::move(object));
+  return draft_update(admission, old, std::move(object));
+}
+
+/// The object as policies and mutating webhooks see it.
 Result<Value> draft(const Server& server, const RequestContext& context, const WriteRequest& write,
                     Proposal& proposal) {
   Admission admission = admission_for(server, context, write, proposal);
-  auto drafted = proposal.old.is_null()             ? draft_create(admission, proposal.object)
-                 : write.form == WriteForm::kStatus ? draft_status_update(admission, proposal.old, proposal.object)
-                                                    : draft_update(admission, proposal.old, proposal.object);
+  auto drafted = drafted_by(admission, write, proposal.old, proposal.object);
   std::ranges::move(admission.warnings, std::back_inserter(proposal.warnings));
   return drafted;
 }
@@ -62,16 +67,28 @@ void take_owners(Proposal& proposal) {
   }
 }
 
-/// Calls the mutating webhooks that are selected, one after the other in the order of their configurations' names, each
-/// with what the one before left (ADM-2); once more those that want to see later changes (reinvocationPolicy IfNeeded).
+/// An object as a policy has left it: decoded, with defaults. Error: it cannot be decoded.
+Result<Value> completed_draft(const Server& server, const RequestContext& context, const WriteRequest& write,
+                              Proposal& proposal, Value object) {
+  Admission admission = admission_for(server, context, write, proposal);
+  // Of the fields that the client sent, unknown ones have been dealt with.
+  admission.field_validation = FieldValidation::kStrict;
+  const Value owners = object["metadata"]["managedFields"];
+  SHIPLOG_TRY(Value drafted, drafted_by(admission, write, proposal.old, std::move(object)));
+  if (!owners.is_null()) drafted.edit("metadata").set("managedFields", owners);
+  return drafted;
+}
+
+/// The order in which policies and webhooks, counted as one list, change an object: one after the other, each with what
+/// the one before left (ADM-2); once more those that want to see later changes (reinvocationPolicy IfNeeded).
 class MutatingRounds {
  public:
-  explicit MutatingRounds(size_t webhooks) : webhooks_{webhooks} {}
+  explicit MutatingRounds(size_t count) : count_{count} {}
 
-  /// The index of the next webhook to evaluate; nullopt: all have been called.
+  /// The index of the next one to evaluate; nullopt: all have been called.
   std::optional<size_t> next() {
     while (true) {
-      if (next_ == webhooks_) {
+      if (next_ == count_) {
         if (second_ || again_.empty()) return std::nullopt;
         second_ = true;
         next_ = 0;
@@ -87,12 +104,83 @@ class MutatingRounds {
   int round() const { return second_ ? 1 : 0; }
 
  private:
-  size_t webhooks_;
+  size_t count_;
   size_t next_ = 0;
   bool second_ = false;
   std::set<size_t> called_;  // those to be reinvoked after a change
   std::set<size_t> again_;   // those called before a later change
 };
+
+/// What a webhook makes of request.object. True: it has changed it.
+awaitable<StageResult<bool>> call_mutating_webhook(const RequestContext& context, const WebhookCalls& calls,
+                                                   const AdmissionWebhook& webhook, RequestAudit::MutatingCall call,
+                                                   Proposal& proposal, AdmissionRequest& request) {
+  AdmissionResponse response = co_await call_webhook(calls, webhook, request);
+  std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
+  if (!response.denial && !response.patch.is_null() && !request.object.is_null()) {
+    auto patched = patched_object(webhook, request, response.patch);
+    call.changed = patched && patched.value() != request.object;
+    if (!patched) {
+      response.denial = failed_call(webhook, "its patch cannot be applied: " + patched.error().message);
+    } else if (call.changed) {
+      request.object = std::move(patched).value();
+    }
+  }
+  if (context.audit != nullptr) context.audit->mutated_by(webhook, call, response);
+  if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
+  co_return call.changed;
+}
+
+/// What the policies deny; they come before all webhooks of a round.
+StageResult<void> outcome_of(const MutatingPolicies* policies, const RequestContext& context,
+                             const AdmissionRequest& request, Proposal& proposal) {
+  auto denial = policies == nullptr ? std::nullopt : policies->denial(request);
+  if (!denial) return ok();
+  Rejection rejection = denied(context, proposal, std::move(*denial));
+  rejection.may_quote = policies->may_quote();
+  return rejection;
+}
+
+/// Applies the policies, if `applies_policies`, and calls the webhooks. Continues on the lane.
+awaitable<StageResult<void>> run_rounds(const Server& server, const RequestContext& context, const WriteRequest& write,
+                                        Lane& lane, bool applies_policies, Proposal& proposal,
+                                        AdmissionRequest& request) {
+  const WebhookCalls calls = server.webhook_calls(context);
+  const bool apart = server.post_evaluation != nullptr;
+  bool evaluating = applies_policies && apart;
+  if (evaluating) co_await continue_evaluating(lane);
+  std::optional<MutatingPolicies> policies;
+  if (applies_policies) policies.emplace(calls, *server.options.mutating_policies, request);
+  const size_t policy_count = policies ? policies->size() : 0;
+  const Webhooks::AdmissionWebhooks webhooks = calls.webhooks == nullptr
+                                                   ? std::make_shared<const std::vector<AdmissionWebhook>>()
+                                                   : calls.webhooks->configured(true);
+  const bool is_object = write.form == WriteForm::kObject || write.form == WriteForm::kStatus;
+  const auto complete = [&](Value object) -> Result<Value> {
+    return is_object ? completed_draft(server, context, write, proposal, std::move(object)) : std::move(object);
+  };
+  MutatingRounds rounds{policy_count + webhooks->size()};
+  while (const auto index = rounds.next()) {
+    if (*index < policy_count) {
+      if (apart && !std::exchange(evaluating, true)) co_await continue_evaluating(lane);
+      const bool changed = policies->apply(*index, rounds.round() > 0, request, complete);
+      rounds.called(*index, policies->reinvoked(*index), changed);
+      continue;
+    }
+    if (std::exchange(evaluating, false)) co_await continue_on(lane);
+    if (auto allowed = outcome_of(policies ? &*policies : nullptr, context, request, proposal); !allowed) {
+      co_return std::move(allowed).error();
+    }
+    const AdmissionWebhook& webhook = (*webhooks)[*index - policy_count];
+    if (!is_selected(webhook, request)) continue;
+    const RequestAudit::MutatingCall call{.round = rounds.round(), .index = *index - policy_count};
+    auto changed = co_await call_mutating_webhook(context, calls, webhook, call, proposal, request);
+    if (!changed) co_return std::move(changed).error();
+    rounds.called(*index, webhook.reinvoked, changed.value());
+  }
+  if (evaluating) co_await continue_on(lane);
+  co_return outcome_of(policies ? &*policies : nullptr, context, request, proposal);
+}
 
 }  // namespace
 
@@ -110,7 +198,9 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
   }
   // Nothing can be changed about a deletion: its mutating webhooks are called with the validating ones.
   if (write.form == WriteForm::kDeletion) co_return std::move(proposal);
-  if (!calls_webhooks(server, context, proposal, true)) co_return std::move(proposal);
+  const bool policies =
+      write.form != WriteForm::kReview && applies_policies(server.options.mutating_policies, context, proposal);
+  if (!policies && !calls_webhooks(server, context, proposal, true)) co_return std::move(proposal);
 
   if (!lane.entered) co_await continue_on(lane);
   if (object) {
@@ -121,31 +211,11 @@ awaitable<StageResult<Proposal>> mutate(const Server& server, const RequestConte
     proposal.name = proposal.object["metadata"]["name"].str();
     record_owners(server, context, write, proposal);
   }
-  const WebhookCalls calls = server.webhook_calls(context);
   auto prepared = co_await admission_request(server, context, write, lane, proposal);
   if (!prepared) co_return std::move(prepared).error();
   AdmissionRequest request = std::move(prepared).value();
-  const Webhooks::AdmissionWebhooks webhooks = calls.webhooks->configured(true);
-  MutatingRounds rounds{webhooks->size()};
-  while (const auto index = rounds.next()) {
-    const AdmissionWebhook& webhook = (*webhooks)[*index];
-    if (!is_selected(webhook, request)) continue;
-    AdmissionResponse response = co_await call_webhook(calls, webhook, request);
-    std::ranges::move(response.warnings, std::back_inserter(proposal.warnings));
-    bool changed = false;
-    if (!response.denial && !response.patch.is_null() && !request.object.is_null()) {
-      auto patched = patched_object(webhook, request, response.patch);
-      changed = patched && patched.value() != request.object;
-      if (!patched) {
-        response.denial = failed_call(webhook, "its patch cannot be applied: " + patched.error().message);
-      } else if (changed) {
-        request.object = std::move(patched).value();
-      }
-    }
-    if (context.audit != nullptr) context.audit->mutated_by(webhook, {rounds.round(), *index, changed}, response);
-    if (response.denial) co_return denied(context, proposal, std::move(*response.denial));
-    rounds.called(*index, webhook.reinvoked, changed);
-  }
+  auto changed = co_await run_rounds(server, context, write, lane, policies, proposal, request);
+  if (!changed) co_return std::move(changed).error();
   proposal.object = std::move(request.object);
   if (object) {
     take_owners(proposal);

@@ -78,7 +78,7 @@ class PoliciesTest : public testing::Test {
   bool exists(const ObjectKey& key) { return server_.state().find(key) != nullptr; }
 
   ManualServer server_;
-  AdmissionPoliciesInForce policies_;
+  AdmissionPoliciesInForce policies_{kValidatingTypes};
   Webhooks webhooks_;
   Pipeline pipeline_{server_.shared(),
                      {[](const RequestContextPtr&) { return false; }, [](const RequestContextPtr&) {}},

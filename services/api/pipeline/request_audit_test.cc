@@ -37,7 +37,7 @@ TEST(RequestAudit, WhatPoliciesFindIsInTheEventOfTheResponse) {  // ADM-3
                         .value(),
                     std::move(backends)};
     ManualServer server;
-    AdmissionPoliciesInForce policies;
+    AdmissionPoliciesInForce policies{kValidatingTypes};
     server.server().options.auditor = &auditor;
     server.server().options.policies = &policies;
     server.put(ObjectCreated{

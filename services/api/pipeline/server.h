@@ -78,6 +78,7 @@ struct ServerOptions {
   Aggregation* aggregation = nullptr;
   Webhooks* webhooks = nullptr;                        ///< may be nullptr: no admission webhooks are called
   const AdmissionPoliciesInForce* policies = nullptr;  ///< may be nullptr: no ValidatingAdmissionPolicy is applied
+  const AdmissionPoliciesInForce* mutating_policies = nullptr;  ///< the same of MutatingAdmissionPolicies
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401

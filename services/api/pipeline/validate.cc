@@ -13,6 +13,7 @@
 #include "services/api/addresses/service_allocator.h"
 #include "services/api/admission/deletion.h"
 #include "services/api/admission_policies/apply_policies.h"
+#include "services/api/admission_policies/policy_params.h"
 #include "services/api/auth/authorization.h"
 #include "services/api/auth/certificate_requests.h"
 #include "services/api/cluster_identity.h"
@@ -319,7 +320,7 @@ AskedHooks hooks_of(const Server& server, const RequestContext& context, const W
   asked.mutating = write.form == WriteForm::kDeletion && calls_webhooks(server, context, proposal, true);
   asked.validating = calls_webhooks(server, context, proposal, false);
   // As in Kubernetes: a policy that denies reviews would break the components that ask for them.
-  asked.policies = write.form != WriteForm::kReview && applies_policies(server, context, proposal);
+  asked.policies = write.form != WriteForm::kReview && applies_policies(server.options.policies, context, proposal);
   return asked;
 }
 
@@ -389,7 +390,8 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   const std::string type = context.kind->type();
   const bool is_service = server.options.addresses != nullptr && type == type::kService;
   if (input.old.is_null() &&
-      (is_service || type == type::kCluster || type == kAdmissionPolicyBindings || type == kPriorityClasses)) {
+      (is_service || type == type::kCluster || type == kAdmissionPolicyBindings ||
+       type == kMutatingPolicyBindings || type == kPriorityClasses)) {
     // An address that another server has freed is free here too; a member that it has registered is registered, a
     // default a default; the policy of a binding has the parameters that it has there.
     auto current = co_await when_current(server.objects.record(), lane);

@@ -83,6 +83,11 @@ void print_admission_policy(const Value& object, UtcMillis now, TableRow& row) {
       Value::array({object["metadata"]["name"], object["spec"]["validations"].size(), param, age_of(object, now)});
 }
 
+void print_mutating_policy(const Value& object, UtcMillis now, TableRow& row) {
+  print_admission_policy(object, now, row);
+  row.cells.edit_items()[1] = object["spec"]["mutations"].size();
+}
+
 void print_policy_binding(const Value& object, UtcMillis now, TableRow& row) {
   const Value& reference = object["spec"]["paramRef"];
   std::string param = "<unset>";
@@ -157,6 +162,12 @@ const std::vector<Printer>& server_printers() {
       {"validatingwebhookconfigurations.admissionregistration.k8s.io",
        {kName, {"Webhooks", "integer"}, kAge},
        print_webhooks},
+      {"mutatingadmissionpolicies.admissionregistration.k8s.io",
+       {kName, {"Mutations", "integer"}, {"ParamKind"}, kAge},
+       print_mutating_policy},
+      {"mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+       {kName, {"PolicyName"}, {"ParamRef"}, kAge},
+       print_policy_binding},
       {"validatingadmissionpolicies.admissionregistration.k8s.io",
        {kName, {"Validations", "integer"}, {"ParamKind"}, kAge},
        print_admission_policy},

@@ -216,6 +216,7 @@ class ControlPlane {
     record_->replica().add_observer(decision_metrics_);
     record_->replica().add_observer(webhooks_);
     record_->replica().add_observer(admission_policies_);
+    record_->replica().add_observer(mutating_policies_);
     if (serves_api()) {
       aggregation_ =
           std::make_unique<api::Aggregation>(api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
@@ -237,6 +238,7 @@ class ControlPlane {
     cluster_metrics_->load(state);
     webhooks_.load(state);
     admission_policies_.load(state);
+    mutating_policies_.load(state);
     if (aggregation_) aggregation_->load(state);
     member_access_.load(state);
   }
@@ -478,6 +480,7 @@ class ControlPlane {
     webhooks_.deny(options_.denied_networks);
     api.webhooks = &webhooks_;
     api.policies = &admission_policies_;
+    api.mutating_policies = &mutating_policies_;
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.control_plane = true;
@@ -543,7 +546,8 @@ class ControlPlane {
   ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
   api::Webhooks webhooks_;
-  api::AdmissionPoliciesInForce admission_policies_;
+  api::AdmissionPoliciesInForce admission_policies_{api::kValidatingTypes};
+  api::AdmissionPoliciesInForce mutating_policies_{api::kMutatingTypes};
   Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
   std::vector<std::string> new_authorities_;  ///< files that this start has made
