@@ -389,9 +389,8 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
   }
   const std::string type = context.kind->type();
   const bool is_service = server.options.addresses != nullptr && type == type::kService;
-  if (input.old.is_null() &&
-      (is_service || type == type::kCluster || type == kAdmissionPolicyBindings ||
-       type == kMutatingPolicyBindings || type == kPriorityClasses)) {
+  if (input.old.is_null() && (is_service || type == type::kCluster || type == kAdmissionPolicyBindings ||
+                              type == kMutatingPolicyBindings || type == kPriorityClasses)) {
     // An address that another server has freed is free here too; a member that it has registered is registered, a
     // default a default; the policy of a binding has the parameters that it has there.
     auto current = co_await when_current(server.objects.record(), lane);
