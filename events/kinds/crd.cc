@@ -205,7 +205,7 @@ class DefinitionReader {
     const size_t before = causes.size();
     const Value& schema = version["schema"]["openAPIV3Schema"];
     if (schema.is_null()) {
-      add(path + ".schema.openAPIV3Schema", kRequired, "Required value: schemas are required");
+      add(path + ".schema.openAPIV3Schema", kRequired, "Required value");
     } else {
       kind.schema = read_structural_schema(schema, path + ".schema.openAPIV3Schema", budget_, causes);
       if (is_new() && kind.has_status) check_root_beside_status(schema, path + ".schema.openAPIV3Schema", causes);

@@ -262,8 +262,12 @@ properties:
   small: {type: integer, format: int32}
   at: {type: string, format: date-time}
   bytes: {type: string, format: byte}
+  short: {type: string, format: k8s-short-name}
+  long: {type: string, format: k8s-long-name}
 )";
   EXPECT_TRUE(violations(kFormats, "{small: 2147483647, at: '2026-01-02T03:04:05Z', bytes: aGVsbG8=}").empty());
+  EXPECT_TRUE(violations(kFormats, "{short: a-1, long: a.b}").empty());
+  EXPECT_EQ(violations(kFormats, "{short: a.b, long: A}").size(), 2U);
   const auto causes = violations(kFormats, "{small: 2147483648, at: yesterday, bytes: '?'}");
   ASSERT_EQ(causes.size(), 3U);
   EXPECT_EQ(causes[0].message, R"(Invalid value: "yesterday": at in body must be of type date-time: "yesterday")");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "events/base/json.h"
+#include "events/base/names.h"
 #include "events/base/schema_duration.h"
 #include "events/base/time.h"
 #include "events/kinds/field_path.h"
@@ -234,6 +235,8 @@ bool has_format(const std::string& format, const Value& value, bool builtin) {
   if (format == "uuid") return is_uuid(value.as_string());
   if (format == "mac") return is_mac(value.as_string());
   if (format == "email") return is_mail_address(value.as_string());
+  if (format == "k8s-short-name") return !label_problem(value.as_string());
+  if (format == "k8s-long-name") return !subdomain_problem(value.as_string());
   return true;
 }
 

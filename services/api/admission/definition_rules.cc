@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "events/base/ascii.h"
+#include "events/base/utf8.h"
 #include "events/kinds/stored_definition.h"
 #include "events/kinds/structural_schema.h"
 #include "events/state/condition.h"
@@ -183,6 +187,56 @@ void check_stored_versions(const Value& object, const Write&, Causes& causes) {
   }
 }
 
+/// Formats of strings that servers check, without hyphens, as they are compared.
+constexpr size_t kMostFormatWarnings = 100;
+constexpr std::string_view kFormats[] = {
+    "bsonobjectid", "uri",   "email",    "hostname", "ipv4",     "ipv6",     "cidr",         "mac",        "uuid",
+    "uuid3",        "uuid4", "uuid5",    "isbn",     "isbn10",   "isbn13",   "creditcard",   "ssn",        "hexcolor",
+    "rgbcolor",     "byte",  "password", "date",     "duration", "datetime", "k8sshortname", "k8slongname"};
+
+bool is_checked_format(std::string_view type, std::string_view format) {
+  if (type == "integer") return format == "int32" || format == "int64";
+  if (type == "number") return format == "float" || format == "double";
+  if (!type.empty() && type != "string") return false;
+  std::string plain{format};
+  std::erase(plain, '-');
+  return std::ranges::find(kFormats, plain) != std::end(kFormats);
+}
+
+/// Formats in a schema that no server checks.
+void gather_unchecked_formats(const Value& schema, std::set<std::string_view>& found) {
+  if (!schema.is_object()) return;
+  const std::string_view format = schema["format"].as_string();
+  if (!format.empty() && !is_checked_format(schema["type"].as_string(), format)) found.insert(format);
+  for (const char* keyword : {"properties", "patternProperties", "definitions", "dependencies"}) {
+    for (const auto& member : schema[keyword].members()) gather_unchecked_formats(member.value, found);
+  }
+  for (const char* keyword : {"allOf", "anyOf", "oneOf"}) {
+    for (const Value& each : schema[keyword].items()) gather_unchecked_formats(each, found);
+  }
+  for (const char* keyword : {"items", "additionalProperties", "additionalItems", "not"}) {
+    gather_unchecked_formats(schema[keyword], found);
+  }
+}
+
+std::set<std::string_view> unchecked_formats(const Value& definition) {
+  std::set<std::string_view> found;
+  for (const Value& version : definition["spec"]["versions"].items()) {
+    gather_unchecked_formats(version["schema"]["openAPIV3Schema"], found);
+  }
+  return found;
+}
+
+void warn_of_definition(const Value& object, const Write& write, std::vector<std::string>& warnings) {
+  const std::set<std::string_view> found = unchecked_formats(object);
+  if (found.empty()) return;
+  const std::set<std::string_view> before = unchecked_formats(old_of(write));
+  for (const std::string_view format : found) {
+    if (!before.contains(format) && warnings.size() < kMostFormatWarnings)
+      warnings.push_back("unrecognized format " + quoted(format));
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& definition_rules() {
@@ -191,6 +245,7 @@ const std::vector<Rules>& definition_rules() {
        .owns_status = true,
        .fill = fill_definition,
        .check = check_definition,
+       .warn = warn_of_definition,
        .fill_status = fill_definition_status,
        .check_status = check_stored_versions},
   };

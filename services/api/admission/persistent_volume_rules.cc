@@ -11,7 +11,8 @@
 #include "services/api/admission/rules.h"
 #include "services/api/admission/scheduling_rules.h"
 
-// PersistentVolumes and the claims to them. Source: CRU-8, CRU-9; pkg/apis/core/validation of Kubernetes.
+// PersistentVolumes and the claims to them. Source: CRU-8, CRU-9; pkg/apis/core/validation of Kubernetes
+// 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -240,6 +241,11 @@ void check_sources(const Value& spec, Causes& causes) {
 /// The rules of a volume's spec that older builds did not have.
 void check_volume_spec(const Value& spec, Causes& causes) {
   check_storage_spec(spec, "spec", causes);
+  if (const Value& attributes = spec["volumeAttributesClassName"]; !attributes.is_null()) {
+    const std::string field = "spec.volumeAttributesClassName";
+    if (attributes.is_empty()) causes.required(field, "an empty string is disallowed");
+    if (spec["csi"].is_null()) causes.required("spec.csi", "has to be specified when using volumeAttributesClassName");
+  }
   const Value& capacity = spec["capacity"];
   for (const auto& amount : capacity.members()) {
     check_positive(amount.value, "spec.capacity[" + std::string{amount.key()} + "]", causes);

@@ -6,7 +6,7 @@
 #include "services/api/admission/rules.h"
 #include "services/api/admission/scheduling_rules.h"
 
-// RuntimeClasses. Source: pkg/apis/node/validation of Kubernetes.
+// RuntimeClasses. Source: pkg/apis/node/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -27,7 +27,11 @@ void check_runtime_class(const Value& object, const Write& write, Causes& causes
     if ((*write.old)["handler"] != handler) causes.invalid("handler", handler, "field is immutable");
     return;
   }
-  if (const auto problem = label_problem(handler.as_string())) causes.invalid("handler", handler, *problem);
+  if (handler.is_empty()) {
+    causes.required("handler");
+  } else if (const auto problem = label_problem(handler.as_string())) {
+    causes.invalid("handler", handler, *problem);
+  }
   check_overhead(object["overhead"]["podFixed"], causes);
   const Value& scheduling = object["scheduling"];
   check_labels(scheduling["nodeSelector"], "scheduling.nodeSelector", causes);

@@ -263,9 +263,13 @@ void check_queuing(const Value& queuing, Causes& causes) {
   }
 }
 
-void check_priority_level(const Value& object, const Write&, Causes& causes) {
+void check_priority_level(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const std::string_view type = spec["type"].as_string();
+  const bool exempt = object["metadata"]["name"].as_string() == "exempt";
+  if (write.old == nullptr && exempt != (type == "Exempt")) {
+    causes.invalid("spec.type", Value{type}, "must be 'Exempt' if and only if `name` is 'exempt'");
+  }
   check_one_of(spec["type"], "spec.type", {"Exempt", "Limited"}, causes);
   for (const char* kind : {"limited", "exempt"}) {
     const std::string field = std::string{"spec."} + kind;

@@ -1,13 +1,15 @@
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "events/base/ascii.h"
 #include "events/base/quantity.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
 
-// The kinds of storage.k8s.io. Source: KIND-1.
+// The kinds of storage.k8s.io. Source: KIND-1; pkg/apis/storage/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -39,17 +41,36 @@ void check_storage_class(const Value& object, const Write& write, Causes& causes
     }
   }
   if (write.old == nullptr) return;
-  for (const char* name : {"parameters", "provisioner", "reclaimPolicy"}) {
-    if ((*write.old)[name] != object[name]) {
-      causes.forbidden(name, std::string{"updates to "} + name + " are forbidden.");
-    }
-  }
-  if ((*write.old)["volumeBindingMode"] != object["volumeBindingMode"]) {
-    causes.invalid("volumeBindingMode", object["volumeBindingMode"], "field is immutable");
+  for (const char* name : {"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"}) {
+    const Value& now = object[name];
+    const Value& before = (*write.old)[name];
+    if (before == now || (before.is_empty() && now.is_empty())) continue;
+    causes.invalid(name, now, "field is immutable");
   }
 }
 
 // --- CSIDriver
+
+/// The rules of a driver that older builds did not have.
+void check_driver_values(const Value& spec, Causes& causes) {
+  constexpr int64_t kLeastPeriod = 10;
+  check_range(spec["nodeAllocatableUpdatePeriodSeconds"], "spec.nodeAllocatableUpdatePeriodSeconds", kLeastPeriod,
+              INT64_MAX, "must be greater than or equal to 10 seconds", causes);
+  const Value& in_secrets = spec["serviceAccountTokenInSecrets"];
+  if (in_secrets.is_null() || spec["tokenRequests"].size() > 0) return;
+  causes.invalid("spec.serviceAccountTokenInSecrets", in_secrets,
+                 "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+}
+
+void warn_of_driver(const Value& object, const Write& write, std::vector<std::string>& warnings) {
+  const Value& spec = object["spec"];
+  const Value& requests = spec["tokenRequests"];
+  if (requests.size() == 0 || !spec["serviceAccountTokenInSecrets"].is_null()) return;
+  if (write.old != nullptr && old_of(write)["spec"]["tokenRequests"] == requests) return;
+  warnings.emplace_back(
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+      "logging of tokens in volume attributes");
+}
 
 void check_driver(const Value& object, const Write& write, Causes& causes) {
   constexpr size_t kMostName = 63;
@@ -74,6 +95,7 @@ void check_driver(const Value& object, const Write& write, Causes& causes) {
     check_range(seconds, field + ".expirationSeconds", INT64_MIN, kMostSeconds,
                 "may not specify a duration larger than 2^32 seconds", causes);
   }
+  check_new(spec, old_of(write)["spec"], check_driver_values, causes);
   if (write.old == nullptr) return;
   for (const char* name : {"attachRequired", "volumeLifecycleModes"}) {
     if ((*write.old)["spec"][name] != spec[name]) {
@@ -106,7 +128,13 @@ void check_node_driver(const Value& driver, const std::string& field, Causes& ca
   check_topology_keys(driver["topologyKeys"], field, causes);
 }
 
-/// A driver that is listed stays as it is: it may only be taken away.
+/// How many volumes a node takes may change; kubelets measure it again.
+Value without_count(Value driver) {
+  driver.erase("allocatable");
+  return driver;
+}
+
+/// A driver that is listed stays as it is but for that: it may only be taken away.
 void check_node(const Value& object, const Write& write, Causes& causes) {
   const Value& drivers = object["spec"]["drivers"];
   std::map<std::string_view, const Value*> before;
@@ -119,7 +147,8 @@ void check_node(const Value& object, const Write& write, Causes& causes) {
     const std::string_view name = drivers[i]["name"].as_string();
     check_node_driver(drivers[i], field, causes);
     if (!names.insert(name).second) causes.duplicate(field + ".name", drivers[i]["name"]);
-    if (const auto known = before.find(name); known != before.end() && *known->second != drivers[i]) {
+    if (const auto known = before.find(name);
+        known != before.end() && without_count(*known->second) != without_count(drivers[i])) {
       causes.invalid("spec.drivers", drivers[i], "field is immutable");
     }
   }
@@ -149,8 +178,17 @@ void check_capacity(const Value& object, const Write& write, Causes& causes) {
 void check_attachment(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const Value& source = spec["source"];
-  check_filled(spec["attacher"], "spec.attacher", causes);
+  if (write.old == nullptr) {
+    check_driver_name(spec["attacher"], "spec.attacher", causes);
+  } else {
+    check_filled(spec["attacher"], "spec.attacher", causes);
+  }
   check_filled(spec["nodeName"], "spec.nodeName", causes);
+  if (const Value& volume = source["persistentVolumeName"]; write.old == nullptr && !volume.is_empty()) {
+    if (const auto problem = subdomain_problem(volume.as_string())) {
+      causes.invalid("spec.source.persistentVolumeName", volume, *problem);
+    }
+  }
   const bool inlined = !source["inlineVolumeSpec"].is_null();
   const bool named = !source["persistentVolumeName"].is_empty();
   if (!inlined && !named) {
@@ -161,15 +199,25 @@ void check_attachment(const Value& object, const Write& write, Causes& causes) {
   if (write.old != nullptr && (*write.old)["spec"] != spec) causes.invalid("spec", spec, "field is immutable");
 }
 
+void check_attachment_status(const Value& object, const Write& write, Causes& causes) {
+  const auto check = [](const Value& status, Causes& found) {
+    for (const char* error : {"attachError", "detachError"}) {
+      check_range(status[error]["errorCode"], std::string{"status."} + error + ".errorCode", 0, INT32_MAX,
+                  "must be between 0 and 2147483647, inclusive", found);
+    }
+  };
+  check_new(object["status"], old_of(write)["status"], check, causes);
+}
+
 }  // namespace
 
 const std::vector<Rules>& storage_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "storageclasses.storage.k8s.io", .check = check_storage_class},
-      {.type = "csidrivers.storage.k8s.io", .check = check_driver},
+      {.type = "csidrivers.storage.k8s.io", .check = check_driver, .warn = warn_of_driver},
       {.type = "csinodes.storage.k8s.io", .check = check_node},
       {.type = "csistoragecapacities.storage.k8s.io", .check = check_capacity},
-      {.type = "volumeattachments.storage.k8s.io", .check = check_attachment},
+      {.type = "volumeattachments.storage.k8s.io", .check = check_attachment, .check_status = check_attachment_status},
   };
   return kRules;
 }
