@@ -9,6 +9,7 @@
 #include "services/api/aggregation/remote_discovery.h"
 #include "services/api/computed_kinds.h"
 #include "services/api/kind_registry.h"
+#include "services/api/kubernetes_version.h"
 #include "services/api/pod_subresources.h"
 
 namespace shiplog::api {
@@ -362,8 +363,12 @@ std::optional<std::string> aggregated_version(std::string_view accept) {
 
 Value version_info(const std::string& shiplog_version) {
   return Value::object({{"major", "1"},
-                        {"minor", "32"},
-                        {"gitVersion", "v1.32.0+shiplog-" + shiplog_version},
+                        {"minor", kKubernetesMinor},
+                        {"emulationMajor", "1"},
+                        {"emulationMinor", kKubernetesMinor},
+                        {"minCompatibilityMajor", "1"},
+                        {"minCompatibilityMinor", "35"},
+                        {"gitVersion", std::string{kKubernetesVersion} + "-" + shiplog_version},
                         {"gitCommit", ""},
                         {"gitTreeState", "clean"},
                         {"buildDate", "1970-01-01T00:00:00Z"},

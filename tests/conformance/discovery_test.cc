@@ -224,8 +224,9 @@ spec:
 TEST(Discovery, DISC_14_the_version) {
   for (const char* path : {"/version", "/version/"}) {
     const Answer version = api().get(path);
-    for (const char* key : {"major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion",
-                            "compiler", "platform"}) {
+    for (const char* key :
+         {"major", "minor", "emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor",
+          "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"}) {
       EXPECT_TRUE(version.json[key].is_string()) << key;
     }
     EXPECT_TRUE(version.json["gitVersion"].str().starts_with("v" + version.json["major"].str() + "." +

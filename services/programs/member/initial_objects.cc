@@ -2,6 +2,7 @@
 #include "events/state/new_namespace.h"
 #include "events/state/object.h"
 #include "events/state/quota.h"
+#include "services/api/kubernetes_version.h"
 #include "services/programs/member/kinds.h"
 #include "services/programs/member/member.h"
 
@@ -32,8 +33,8 @@ Value node_object(const MemberOptions& options, int number) {
                                       {"beta.kubernetes.io/arch", "amd64"}});
   const Value info = Value::object({{"architecture", "amd64"},
                                     {"operatingSystem", "linux"},
-                                    {"kubeletVersion", "v1.32.0+shiplog"},
-                                    {"kubeProxyVersion", "v1.32.0+shiplog"},
+                                    {"kubeletVersion", api::kKubernetesVersion},
+                                    {"kubeProxyVersion", api::kKubernetesVersion},
                                     {"containerRuntimeVersion", "simulated://0.1.0"},
                                     {"osImage", "simulated"},
                                     {"kernelVersion", "simulated"},
