@@ -196,6 +196,7 @@ std::vector<Subresource> subresources_of(const Kind& kind, bool pod_actions) {
     found.push_back({"binding", "", "v1", "Binding", posted});
     found.push_back({std::string{kEphemeralContainers}, "", "v1", "Pod", changed});
     found.push_back({"eviction", "policy", "v1", "Eviction", posted});
+    found.push_back({std::string{kPodResize}, "", "v1", "Pod", changed});
     if (pod_actions) {
       const Value begun = Value::array({"create", "get"});
       found.push_back({"attach", "", "v1", "PodAttachOptions", begun});

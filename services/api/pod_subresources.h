@@ -12,5 +12,7 @@ inline bool is_pod_action(std::string_view type, std::string_view subresource) {
 
 /// Where `kubectl debug` adds a container to a pod.
 constexpr std::string_view kEphemeralContainers = "ephemeralcontainers";
+/// Where the resources of a pod's containers change.
+constexpr std::string_view kPodResize = "resize";
 
 }  // namespace shiplog::api

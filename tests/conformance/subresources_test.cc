@@ -280,6 +280,30 @@ TEST(Subresources, SUB_07_ephemeral_containers_are_only_added) {
   EXPECT_EQ(api().patch(pods + "/p", "merge", json(R"({"metadata":{"labels":{"a":"c"}}})")).status, 200);
 }
 
+TEST(Subresources, SUB_08_a_resize_changes_resources_alone) {
+  const std::string pods = in(own_namespace(), "pods");
+  ASSERT_EQ(api()
+                .post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: 'i:1', resources: "
+                                 "{requests: {cpu: 1}}}]}}"))
+                .status,
+            201);
+  EXPECT_EQ(named(api().get("/api/v1").json["resources"], "pods/resize")["verbs"], json(R"(["get","patch","update"])"));
+  // As `kubectl patch --subresource resize` sends it.
+  const Answer resized =
+      api().patch(pods + "/p/resize", "strategic-merge",
+                  json(R"({"spec":{"nodeName":"n","containers":[{"name":"c","image":"i:2","resources":
+                                          {"requests":{"cpu":"2"}}}]}})"));
+  ASSERT_EQ(resized.status, 200) << resized;
+  EXPECT_EQ(resized.json["spec"]["containers"][0]["resources"]["requests"]["cpu"].str(), "2");
+  EXPECT_EQ(resized.json["spec"]["containers"][0]["image"].str(), "i:1");
+  EXPECT_FALSE(resized.json["spec"].contains("nodeName"));
+  EXPECT_EQ(resized.json["metadata"]["generation"].as_int(), 2);
+  EXPECT_EQ(named(resized.json["metadata"]["managedFields"], "resize", "subresource")["operation"].str(), "Update");
+  expect_failure(api().patch(pods + "/p/resize", "json", json(R"([{"op":"remove","path":
+      "/spec/containers/0/resources/requests"}])")),
+                 422, "Invalid", "Pod QOS Class may not change as a result of resizing");
+}
+
 TEST(Subresources, SUB_05_subresources_of_kubelets_are_not_served) {
   const std::string pods = in(own_namespace(), "pods");
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);

@@ -263,7 +263,7 @@ Result<Value> with_schema_defaults(const Kind& kind, const Value* old, Value obj
 
 /// The subresource of a write that is no status write, where the rules of the kind say what it changes.
 std::string_view beside_status(const Admission& admission) {
-  for (const std::string_view each : {"finalize", "ephemeralcontainers"}) {
+  for (const std::string_view each : {"finalize", "ephemeralcontainers", "resize"}) {
     if (admission.subresource == each) return each;
   }
   return "";

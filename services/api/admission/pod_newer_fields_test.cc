@@ -255,5 +255,53 @@ TEST(NewerPodFields, ObservedGenerationsStay) {
             "status.conditions[0].Type,status.observedGeneration");
 }
 
+Result<Value> resize(const Value& old, Value object) {
+  Admission admission = admission_for("pods", "p");
+  admission.subresource = "resize";
+  return admit_update(admission, old, std::move(object));
+}
+
+TEST(NewerPodFields, OnlyResourcesAreResized) {  // SUB-8
+  const Value old = stored("pods", newer_pod(json(R"({"initContainers":[{"name":"i","image":"i:1"}]})"),
+                                             json(R"({"resources":{"requests":{"cpu":"1","a.io/gpu":"1"},"limits":
+                                                  {"a.io/gpu":"1"}}})")));
+  const auto with = [&](const char* resources) {
+    Value object = old;
+    object.edit("metadata").set("labels", json(R"({"not":"taken"})"));
+    Value& container = object.edit("spec").edit("containers").edit_items()[0];
+    container.set("image", "i:2");
+    container.set("resources", json(resources));
+    return object;
+  };
+  const auto made =
+      resize(old, with(R"({"requests":{"cpu":"2","memory":"1Gi","a.io/gpu":"1"},"limits":{"a.io/gpu":"1"}})"));
+  ASSERT_TRUE(made.has_value()) << message_of(made);
+  const Value& container = made.value()["spec"]["containers"][0];
+  EXPECT_EQ(container["resources"]["requests"]["cpu"].str(), "2");
+  EXPECT_EQ(container["image"].str(), "i:1");
+  EXPECT_EQ(made.value()["metadata"]["labels"], old["metadata"]["labels"]);
+  EXPECT_EQ(fields_of(resize(old, with(R"({"requests":{"a.io/gpu":"1"},"limits":{"a.io/gpu":"1"}})"))),
+            "spec,spec.containers[0].resources.requests")
+      << "the class of the pod changes, too";
+  EXPECT_EQ(fields_of(resize(old, with(R"({"requests":{"cpu":"1","a.io/gpu":"2"},"limits":{"a.io/gpu":"2"}})"))),
+            "spec");
+  Value longer = old;
+  longer.edit("spec").edit("containers").push_back(json(R"({"name":"d","image":"i:1"})"));
+  EXPECT_EQ(fields_of(resize(old, longer)), "spec.containers");
+  Value renamed = old;
+  renamed.edit("spec").edit("initContainers").edit_items()[0].set("name", "j");
+  EXPECT_EQ(fields_of(resize(old, renamed)), "spec.initContainers[0].name");
+  EXPECT_EQ(
+      fields_of(update("pods", old, with(R"({"requests":{"cpu":"2","a.io/gpu":"1"},"limits":{"a.io/gpu":"1"}})"))),
+      "spec")
+      << "no other write does it";
+  const Value whole = stored("pods", newer_pod(json(R"({"resources":{"requests":{"cpu":"1"}}})"), Value::object()));
+  Value grown = whole;
+  grown.edit("spec").set("resources", json(R"({"requests":{"cpu":"2"}})"));
+  EXPECT_EQ(message_of(resize(whole, grown)), "no error");
+  grown.edit("spec").erase("resources");
+  EXPECT_EQ(fields_of(resize(whole, grown)), "spec,spec.resources");
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -18,7 +18,7 @@ struct Write {
   const Value* old = nullptr;  ///< nullptr: a create
   UtcMillis now;
   std::string_view subresource =
-      {};  ///< of a status write: "status" or "approval"; else "finalize", "ephemeralcontainers" or none
+      {};  ///< of a status write: "status" or "approval"; else "finalize", "ephemeralcontainers", "resize" or none
   const Value* user = nullptr;   ///< the requester, as a UserInfo; nullptr: no particular user
   std::string_view author = {};  ///< see Admission
   bool allows_no_execute_policies = true;

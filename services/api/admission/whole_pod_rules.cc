@@ -11,6 +11,7 @@
 #include "services/api/admission/container_restart_rules.h"
 #include "services/api/admission/ephemeral_container_rules.h"
 #include "services/api/admission/field_checks.h"
+#include "services/api/admission/pod_resize_rules.h"
 #include "services/api/admission/pod_resource_rules.h"
 #include "services/api/admission/pod_rules.h"
 #include "services/api/admission/pod_warnings.h"
@@ -22,6 +23,8 @@
 
 namespace shiplog::api {
 namespace {
+
+constexpr std::string_view kResize = "resize";
 
 bool leaves_host_ports_out(const Value& spec) {
   for (const char* list : {"containers", "initContainers"}) {
@@ -69,6 +72,7 @@ void fill_pod(Value& object, const Write& write) {
   if (write.old == nullptr || spec["resources"] != old_of(write)["spec"]["resources"]) fill_pod_resources(spec);
   if (write.old == nullptr) fill_label_keys(spec, object["metadata"]["labels"]);
   fill_host_ports(spec, old_of(write));
+  if (write.subresource == kResize) return keep_beside_resources(object, old_of(write));
   if (write.old != nullptr) return;  // the component that runs it updates the status
   object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", quality_of_service(spec)}}));
 }
@@ -171,6 +175,7 @@ void check_pod_update(const Value& spec, const Write& write, Causes& causes) {
 void check_pod(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   if (write.subresource == "ephemeralcontainers") return check_ephemeral_containers(object, old_of(write), causes);
+  if (write.subresource == kResize) return check_resize(object, old_of(write), causes);
   check_whole_pod(object, old_of(write), causes);
   if (write.old != nullptr) return check_pod_update(spec, write, causes);
   if (spec["ephemeralContainers"].size() > 0) causes.forbidden("spec.ephemeralContainers", "cannot be set on create");

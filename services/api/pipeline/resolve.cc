@@ -99,8 +99,8 @@ StageResult<void> check_subresource(const RequestTarget& target, const std::stri
   const bool finalize = subresource == "finalize" && kind.type() == type::kNamespace && target.verb == "update";
   const bool approval = subresource == "approval" && kind.type() == kCertificateRequests;
   if (pod_actions && is_pod_action(kind.type(), subresource)) return check_pod_action(target, method);
-  const bool debugs = subresource == kEphemeralContainers && kind.type() == "pods";
-  if (!status && !finalize && !approval && !debugs) return no_subresource(kind.type(), subresource, pod_actions);
+  const bool of_pods = kind.type() == "pods" && (subresource == kEphemeralContainers || subresource == kPodResize);
+  if (!status && !finalize && !approval && !of_pods) return no_subresource(kind.type(), subresource, pod_actions);
   if (target.verb == "create" || target.verb == "delete" || target.verb == "watch") {
     return method_not_allowed(target.subject(), method);
   }
