@@ -19,8 +19,6 @@ using websocket::CloseCode;
 using websocket::Opcode;
 
 constexpr size_t kLongestReceived = 4096;  // clients of watches have nothing to say
-/// Carries a bearer token, as browsers cannot set a header: not to be echoed.
-constexpr std::string_view kBearerProtocol = "base64url.bearer.authorization.k8s.io.";
 
 std::string text_frames(std::string_view lines) {
   std::string frames;
@@ -165,8 +163,7 @@ class WebSocketWatch final : public ResponseWriter, public std::enable_shared_fr
 
 Result<std::shared_ptr<ResponseWriter>> websocket_watch(const HttpRequest& request,
                                                         std::shared_ptr<ResponseWriter> writer) {
-  std::vector<std::string> offered = websocket::offered_protocols(request);
-  std::erase_if(offered, [](const std::string& each) { return each.starts_with(kBearerProtocol); });
+  const std::vector<std::string> offered = websocket::offered_protocols(request);
   SHIPLOG_TRY(HttpHeaders handshake, websocket::accept_upgrade(request, offered.size() == 1 ? offered[0] : ""));
   return std::make_shared<WebSocketWatch>(std::move(handshake), std::move(writer));
 }

@@ -1,4 +1,4 @@
-// Authentication and authorization (AUTHN-1 to AUTHN-9 and AUTHZ-1 to AUTHZ-10) with real clients.
+// Authentication and authorization (AUTHN-1 to AUTHN-10 and AUTHZ-1 to AUTHZ-10) with real clients.
 #include "events/base/base64.h"
 #include "events/base/json.h"
 #include "services/http/kubeconfig.h"
@@ -89,6 +89,20 @@ TEST(Authentication, ServiceAccountTokensAreValidWhileTheirAccountExists) {  // 
   EXPECT_EQ(robot.get(kConfigMaps).status, 401);
   ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"robot"}})")).status, 201);
   EXPECT_EQ(robot.get(kConfigMaps).status, 401) << "a new account of that name is a different account";
+}
+
+TEST(Authentication, ABrowserSendsItsTokenAsASubprotocolOfAWebSocket) {  // AUTHN-10
+  ASSERT_EQ(api().post(kAccounts, json(R"({"metadata":{"name":"browser"}})")).status, 201);
+  const ApiClient page{kubeconfig_with("", "browser")};
+  const auto list_with = [&](const std::string& protocols) {
+    return page.call("GET", kConfigMaps, {},
+                     {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", protocols}});
+  };
+  const std::string token = "base64url.bearer.authorization.k8s.io." + base64url_encode(token_for("browser"));
+  expect_failure(list_with(token + ", base64.binary.k8s.io"), 403, "Forbidden",
+                 "User \"system:serviceaccount:default:browser\" cannot list resource \"configmaps\"");
+  expect_failure(list_with(token), 401, "Unauthorized", "Unauthorized");
+  expect_failure(list_with("base64.binary.k8s.io"), 401, "Unauthorized", "Unauthorized");
 }
 
 TEST(Authentication, TokensEndWithTheObjectThatTheyAreBoundTo) {  // AUTHN-4, AUTHN-5

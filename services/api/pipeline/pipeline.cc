@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "services/api/auth/websocket_token.h"
 #include "services/api/pipeline/access.h"
 #include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/request_meter.h"
@@ -142,7 +143,13 @@ awaitable<StageResult<User>> requester(const Server& server, RequestContext& dra
   if (known) {
     user = *known;
   } else {
-    user = co_await authenticate(server, draft.request);
+    if (auto taken = take_protocol_token(draft.request); !taken) {
+      log::info("request.unauthorized",
+                {log::kv("peer", draft.request.peer.address), log::kv("reason", taken.error().message)});
+      user = Error{ErrorCode::kUnauthorized, "Unauthorized"};
+    } else {
+      user = co_await authenticate(server, draft.request);
+    }
     count_authentication(user.has_value());
   }
   if (server.options.auditor != nullptr) {
