@@ -34,7 +34,8 @@ std::vector<KindSample> samples() {
        R"({"metadata":{"labels":{"a":"b"}}})", "10.0.0.1:80"},
       {controller.c_str(), R"({"spec":{"replicas":4}})", "app=a"},
       {pod_template.c_str(), R"({"template":{"spec":{"containers":[{"name":"c","image":"i:2"}]}}})", "i:2"},
-      {"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {maxReplicas: 5, scaleTargetRef: {kind: "
+      {"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {maxReplicas: 5, scaleTargetRef: "
+       "{apiVersion: apps/v1, kind: "
        "Deployment, name: web}}}",
        R"({"spec":{"maxReplicas":6}})", "cpu: <unknown>/80%"},
       {"{apiVersion: policy/v1, kind: PodDisruptionBudget, spec: {minAvailable: 50%}}",
