@@ -52,6 +52,10 @@ bool KindRegistry::terminating(const std::string& type) const {
 }
 
 std::string KindRegistry::deprecation_of(const Kind& kind) const {
+  if (kind.builtin) {
+    const bool deprecated = kind.group.empty() && kind.plural == "endpoints";
+    return deprecated ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" : "";
+  }
   const std::lock_guard lock{mutex_};
   if (deprecations_.empty()) return "";
   const auto found = deprecations_.find(kind.type() + " " + kind.version);

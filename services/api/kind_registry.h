@@ -43,7 +43,8 @@ class KindRegistry final : public Observer {
   /// Its definition is being deleted: existing objects may be read and deleted, none may be created (CRD-13).
   bool terminating(const std::string& type) const;
 
-  /// The warning for requests about a version that its definition calls deprecated (CRD-15); "": it does not.
+  /// The warning for requests about a version that its definition calls deprecated (CRD-15), or Kubernetes; "":
+  /// neither.
   std::string deprecation_of(const Kind& kind) const;
 
   /// Takes in the definitions a restored state holds.

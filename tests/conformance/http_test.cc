@@ -177,6 +177,8 @@ TEST(Http, HTTP_12_warnings_are_headers_one_each) {
             Names{R"(299 - "spec.containers[0].env[1]: hides previous definition of \"A\", which may be )"
                   R"(dropped when using apply")"})
       << pod;
+  EXPECT_EQ(warnings_of(api().get(in(ns, "endpoints"))),
+            Names{R"(299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")"});
 }
 
 TEST(Http, HTTP_13_head_is_get_without_a_body) {

@@ -432,7 +432,8 @@ void check_container_values(const Value& container, const PodOfContainer& pod, b
   check_devices(container, pod, field + ".volumeDevices", causes);
   check_restart_policy(container, field, causes);
   check_life(container, pod.spec, init, field, causes);
-  check_container_security(container["securityContext"], field + ".securityContext", causes);
+  check_container_security(container["securityContext"], pod.spec["hostUsers"].as_bool(true),
+                           field + ".securityContext", causes);
 }
 
 }  // namespace shiplog::api

@@ -53,6 +53,8 @@ TEST(NewerPodFields, WhatNoServerAcceptsInContainersIsRefused) {  // CRU-9
             "must not contain '..'"},
            {R"({"env":[{"name":"a","valueFrom":{"fileKeyRef":{"volumeName":"w","path":"f","key":"a"}}}]})",
             "spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName", R"(Not found: "w")"},
+           {R"({"securityContext":{"procMount":"Unmasked"}})", "spec.containers[0].securityContext.procMount",
+            R"(Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`)"},
            {R"({"resources":{"claims":[{"name":"gpu"}]}})", "spec.containers[0].resources.claims[0]",
             R"(Not found: "gpu": must be one of the names in pod.spec.resourceClaims which is empty)"},
        }) {
@@ -70,6 +72,8 @@ TEST(NewerPodFields, WhatNoServerAcceptsInPodsIsRefused) {  // CRU-9
            {R"({"hostUsers":false,"hostPID":true,"hostIPC":true})", "spec.HostPID,spec.HostIPC",
             "Forbidden: when `hostUsers` is false"},
            {R"({"os":{}})", "spec.os.name", "Required value"},
+           {R"({"securityContext":{"seLinuxChangePolicy":"Some"}})", "spec.securityContext.seLinuxChangePolicy",
+            R"(Unsupported value: "Some": supported values: "MountOption", "Recursive")"},
            {R"({"schedulingGroup":{}})", "spec.schedulingGroup.podGroupName", "must specify one of: `podGroupName`"},
            {R"({"tolerations":[{"key":"a","operator":"Lt","value":"01"}]})", "spec.tolerations[0].value",
             R"(Invalid value: "01": must be a valid decimal integer in canonical form)"},
@@ -156,6 +160,11 @@ TEST(NewerPodFields, WhatNewerServersAcceptIsAccepted) {
        }) {
     EXPECT_EQ(message_of(create_pod(accepted)), "no error") << accepted;
   }
+}
+
+TEST(NewerPodFields, ContainersWithUsersOfTheirOwnMayUnmaskTheirProcesses) {
+  constexpr const char* kUnmasked = R"({"securityContext":{"procMount":"Unmasked"}})";
+  EXPECT_EQ(message_of(create_pod(R"({"hostUsers":false})", kUnmasked)), "no error");
 }
 
 TEST(NewerPodFields, ImagesOfVolumesArePulledAsThoseOfContainers) {  // CRU-10

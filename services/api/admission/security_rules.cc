@@ -8,7 +8,7 @@
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/pod_volume_rules.h"
 
-// Source: ValidateSecurityContext and validatePodSpecSecurityContext in pkg/apis/core/validation of Kubernetes 1.32.
+// Source: ValidateSecurityContext and validatePodSpecSecurityContext in pkg/apis/core/validation of Kubernetes 1.36.
 
 namespace shiplog::api {
 namespace {
@@ -111,16 +111,22 @@ void check_pod_security(const Value& spec, const std::string& field, Causes& cau
   if (const Value& policy = security["supplementalGroupsPolicy"]; !policy.is_null()) {
     check_one_of(policy, here + ".supplementalGroupsPolicy", {"Merge", "Strict"}, causes);
   }
+  if (const Value& policy = security["seLinuxChangePolicy"]; !policy.is_null()) {
+    check_one_of(policy, here + ".seLinuxChangePolicy", {"MountOption", "Recursive"}, causes);
+  }
   check_seccomp(security["seccompProfile"], here + ".seccompProfile", causes);
   check_app_armor(security["appArmorProfile"], here + ".appArmorProfile", causes);
 }
 
-void check_container_security(const Value& security, const std::string& field, Causes& causes) {
+void check_container_security(const Value& security, bool host_users, const std::string& field, Causes& causes) {
   if (security.is_null()) return;
   check_user_number(security["runAsUser"], field + ".runAsUser", causes);
   check_user_number(security["runAsGroup"], field + ".runAsGroup", causes);
   if (const Value& mount = security["procMount"]; !mount.is_null()) {
     check_one_of(mount, field + ".procMount", {"Default", "Unmasked"}, causes);
+    if (host_users && mount.as_string() == "Unmasked") {
+      causes.invalid(field + ".procMount", mount, "`hostUsers` must be false to use `Unmasked`");
+    }
   }
   check_seccomp(security["seccompProfile"], field + ".seccompProfile", causes);
   check_app_armor(security["appArmorProfile"], field + ".appArmorProfile", causes);

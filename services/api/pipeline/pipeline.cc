@@ -316,7 +316,7 @@ awaitable<void> serve(ServerPtr shared_server, std::shared_ptr<const ReadHandler
   auto resolved = resolve(server, server.kinds_of(draft), draft.request, body);
   if (!resolved) co_return reject(server, draft, resolved.error());
   static_cast<RequestTarget&>(draft) = std::move(resolved).value();
-  if (draft.kind != nullptr && !draft.kind->builtin) {
+  if (draft.kind != nullptr) {
     const std::string deprecation = server.options.kinds->deprecation_of(*draft.kind);
     if (!deprecation.empty()) draft.writer = warned(std::move(draft.writer), warning_header(deprecation));
   }
