@@ -244,11 +244,11 @@ class RuleWalk {
     return "Invalid value: \"" + std::string{type_word(*node.schema)} + "\"";
   }
 
-  /// How an error shows a value: of objects and lists only what they are.
+  /// How an error shows a value: objects and lists not at all.
   static std::string shown(const RuleNode& node, const Value& value) {
-    if (value.is_object() || value.is_array()) return "\"" + std::string{type_word(*node.schema)} + "\"";
-    std::string text = to_json(value);
-    return text.size() <= kLongestShownValue ? text : "\"" + std::string{type_word(*node.schema)} + "\"";
+    if (value.is_object() || value.is_array()) return "";
+    const std::string text = to_json(value);
+    return ": " + (text.size() <= kLongestShownValue ? text : "\"" + std::string{type_word(*node.schema)} + "\"");
   }
 
   /// Whether the write leaves the value as it is; nullopt: the budget is spent.
@@ -276,10 +276,10 @@ class RuleWalk {
       path += (path.empty() || rule.field_path.starts_with("[") ? "" : ".") + rule.field_path;
     }
     const std::string& reason = rule.rule->reason;
-    std::string text = "Invalid value: " + shown(node, value) + ": " + detail;
+    std::string text = "Invalid value" + shown(node, value) + ": " + detail;
     if (reason == "FieldValueForbidden") text = "Forbidden: " + detail;
     if (reason == "FieldValueRequired") text = "Required value: " + detail;
-    if (reason == "FieldValueDuplicate") text = "Duplicate value: " + shown(node, value);
+    if (reason == "FieldValueDuplicate") text = "Duplicate value" + shown(node, value);
     if (*may_stay) {
       findings_.warnings.push_back(path_text(path) + ": " + text);
     } else {
