@@ -190,9 +190,19 @@ TEST(Subresources, SUB_04_the_others) {
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
   const Answer bound = api().post(
       pods + "/p/binding",
-      json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n1"}})"));
+      json(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","labels":{"topology.kubernetes.io/zone":"z"}},
+          "target":{"kind":"Node","name":"n1"}})"));
   EXPECT_EQ(bound.status, 201) << bound;
   EXPECT_EQ(api().get(pods + "/p").json["spec"]["nodeName"].str(), "n1");
+  EXPECT_EQ(api().get(pods + "/p").json["metadata"]["labels"]["topology.kubernetes.io/zone"].str(), "z");
+  ASSERT_EQ(
+      api()
+          .post(pods, yaml("{metadata: {name: gated}, spec: {schedulingGates: [{name: g}], containers: [{name: c, "
+                           "image: i}]}}"))
+          .status,
+      201);
+  expect_failure(api().post(pods + "/gated/binding", json(R"({"target":{"name":"n1"}})")), 409, "Conflict",
+                 "pod gated has non-empty .spec.schedulingGates");
   // The same with the collection, as old schedulers send it.
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: q}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
   const Answer by_name =
@@ -209,6 +219,18 @@ TEST(Subresources, SUB_04_the_others) {
       "POST", pods + "/r/eviction", json(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"r"}})"));
   EXPECT_EQ(in_protobuf.status, 201) << in_protobuf;
   EXPECT_EQ(api().get(pods + "/r").status, 404);
+  ASSERT_EQ(api()
+                .post(in(ns, "poddisruptionbudgets", "policy/v1"),
+                      yaml("{metadata: {name: b}, spec: {minAvailable: 1, selector: {matchLabels: "
+                           "{topology.kubernetes.io/zone: z}}}}"))
+                .status,
+            201);
+  ASSERT_EQ(api().patch(pods + "/p/status", "merge", json(R"({"status":{"phase":"Running"}})")).status, 200);
+  const std::string kept = "The disruption budget b needs 0 healthy pods and has 0 currently";
+  const Answer guarded = api().post(pods + "/p/eviction", json(R"({"metadata":{"name":"p"}})"));
+  EXPECT_EQ(guarded.status, 429) << guarded;
+  EXPECT_EQ(guarded.json["details"]["causes"][0]["message"].str(), kept) << guarded;
+  ASSERT_EQ(api().remove(in(ns, "poddisruptionbudgets", "policy/v1") + "/b").status, 200);
   const Answer evicted = api().post(
       pods + "/p/eviction",
       json(

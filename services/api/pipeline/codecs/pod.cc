@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "events/base/json.h"
 #include "events/base/utf8.h"
+#include "events/state/condition.h"
 #include "events/state/policy.h"
 #include "projections/objects/object_query.h"
 #include "services/api/pipeline/codecs/codecs.h"
@@ -45,6 +47,26 @@ bool counts_as_running(const Value& pod) {
   return phase != "Succeeded" && phase != "Failed" && phase != "Pending" && !deleting(pod);
 }
 
+/// In the words of Kubernetes 1.36.
+std::string why_no_disruption(const Value& budget) {
+  const Value& status = budget["status"];
+  const Value& condition = condition_of(budget, "DisruptionAllowed");
+  const std::string name = "The disruption budget " + budget["metadata"]["name"].str();
+  const std::string refuses = name + " does not allow evicting pods currently";
+  const bool explains = condition["status"].as_string() == "False" && !condition["message"].is_empty();
+  if (explains && condition["reason"].as_string() == "SyncFailed") {
+    return refuses + " because it failed sync: " + condition["message"].str();
+  }
+  const int64_t needed = status["desiredHealthy"].as_int();
+  const int64_t healthy = status["currentHealthy"].as_int();
+  if (healthy <= needed) {
+    return name + " needs " + std::to_string(needed) + " healthy pods and has " + std::to_string(healthy) +
+           " currently";
+  }
+  if (!explains) return refuses;
+  return refuses + " (" + condition["reason"].str() + "): " + condition["message"].str();
+}
+
 /// One disruption less in the budget of the pod, if it has one.
 StageResult<void> spend_budget(const Server& server, const RequestContext& context, const Value& pod,
                                WriteChanges& changes) {
@@ -57,10 +79,9 @@ StageResult<void> spend_budget(const Server& server, const RequestContext& conte
   Value budget = std::move(budgets.front());
   const int64_t allowed = budget["status"]["disruptionsAllowed"].as_int();
   if (allowed <= 0) {
-    return Error{
-        ErrorCode::kTooManyRequests,
-        "Cannot evict pod as it would violate the pod's disruption budget.",
-        {{"", "DisruptionBudget", "The disruption budget " + budget["metadata"]["name"].str() + " allows no more"}}};
+    return Error{ErrorCode::kTooManyRequests,
+                 "Cannot evict pod as it would violate the pod's disruption budget.",
+                 {{"", "DisruptionBudget", why_no_disruption(budget)}}};
   }
   const ObjectKey key{kBudgets, context.path.ns, budget["metadata"]["name"].str()};
   changes.expects.push_back({key, revision_of(budget)});
@@ -115,10 +136,16 @@ StageResult<WriteChanges> assign_to_node(const Server& server, const RequestCont
   if (const Value& taken = pod["spec"]["nodeName"]; !taken.is_empty()) {
     return conflict(context.subject(), "pod " + name + " is already assigned to node \"" + taken.str() + "\"");
   }
+  if (pod["spec"]["schedulingGates"].size() > 0) {
+    return conflict(context.subject(), "pod " + name + " has non-empty .spec.schedulingGates");
+  }
   Value bound = pod;
   bound.edit("spec").set("nodeName", node);
-  for (const auto& annotation : binding["metadata"]["annotations"].members()) {
-    bound.edit("metadata").edit("annotations").set(annotation.key(), annotation.value);
+  if (pod["status"].is_object()) bound.edit("status").erase("nominatedNodeName");
+  for (const char* map : {"annotations", "labels"}) {
+    for (const auto& member : binding["metadata"][map].members()) {
+      bound.edit("metadata").edit(map).set(member.key(), member.value);
+    }
   }
   Value::Array& conditions = bound.edit("status").edit("conditions").edit_items();
   std::erase_if(conditions, [](const Value& each) { return each["type"].as_string() == "PodScheduled"; });
