@@ -9,6 +9,7 @@
 #include "events/state/system_priority_classes.h"
 #include "services/api/admission/field_checks.h"
 #include "services/api/admission/rules.h"
+#include "services/api/pod_security/levels.h"
 
 // Namespace, ConfigMap, Secret, PriorityClass and Lease. Source: CRU-8 to CRU-10, NSP-3.
 
@@ -58,6 +59,11 @@ void check_namespace(const Value& object, const Write& write, Causes& causes) {
     }
   };
   check_new(object["spec"]["finalizers"], old_of(write)["spec"]["finalizers"], check_finalizers, causes);
+  const auto problems = pod_security_of(object["metadata"]["labels"]).second;
+  if (write.old != nullptr && problems == pod_security_of((*write.old)["metadata"]["labels"]).second) return;
+  for (const PodSecurityProblem& problem : problems) {
+    causes.invalid("metadata.labels[" + problem.label + "]", problem.value, problem.message);
+  }
 }
 
 // --- ConfigMap and Secret

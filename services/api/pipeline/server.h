@@ -10,6 +10,7 @@
 #include "events/base/time.h"
 #include "services/adapters/vault/vault.h"
 #include "services/api/admission_policies/admission_policies.h"
+#include "services/api/pod_security/secured_namespaces.h"
 #include "services/api/aggregation/aggregated_versions.h"
 #include "services/api/auth/reviews.h"
 #include "services/api/concurrency_limiter.h"
@@ -79,6 +80,8 @@ struct ServerOptions {
   Webhooks* webhooks = nullptr;                        ///< may be nullptr: no admission webhooks are called
   const AdmissionPoliciesInForce* policies = nullptr;  ///< may be nullptr: no ValidatingAdmissionPolicy is applied
   const AdmissionPoliciesInForce* mutating_policies = nullptr;  ///< the same of MutatingAdmissionPolicies
+  /// May be nullptr: no labels of Pod Security are applied.
+  const SecuredNamespaces* secured_namespaces = nullptr;
   /// Refused where an object names an address in them; nullptr: none.
   std::shared_ptr<const Networks> denied_networks;
   bool anonymous = false;             ///< requests without credentials are system:anonymous's; else they get 401

@@ -21,6 +21,7 @@
 #include "services/api/pipeline/access.h"
 #include "services/api/pipeline/admission_input.h"
 #include "services/api/pipeline/conversions.h"
+#include "services/api/pipeline/pod_security.h"
 #include "services/api/pipeline/request_audit.h"
 #include "services/api/pipeline/stages.h"
 #include "services/api/pipeline/version_warnings.h"
@@ -257,6 +258,9 @@ StageResult<Proposal> admit_object(const Server& server, const RequestContext& c
   if (auto error = refuse_object(server, context, write, proposal)) {
     return refused(context, proposal, std::move(*error));
   }
+  if (auto error = judge_by_pod_security(server, context, write, proposal)) {
+    return refused_by_admission(context, proposal, std::move(*error));
+  }
   auto complete = completed(server, context, write, proposal);
   if (!complete) return refused(context, proposal, std::move(complete).error());
   proposal.object = std::move(complete).value();
@@ -396,7 +400,9 @@ awaitable<StageResult<Proposal>> validate(const Server& server, const RequestCon
     auto current = co_await when_current(server.objects.record(), lane);
     if (!current) co_return std::move(current).error();
   }
-  if (is_slow_to_check(server, *context.kind) && !lane.entered) co_await continue_on(lane);
+  const bool stricter = write.form == WriteForm::kObject && makes_namespace_stricter(context, input);
+  if ((stricter || is_slow_to_check(server, *context.kind)) && !lane.entered) co_await continue_on(lane);
+  if (stricter) warn_of_existing_pods(server, input);
   StageResult<Proposal> admission =
       write.form == WriteForm::kDeletion      ? admit_deletion(server, context, write, std::move(input))
       : write.form == WriteForm::kSubresource ? StageResult<Proposal>{std::move(input)}

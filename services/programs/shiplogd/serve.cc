@@ -217,6 +217,7 @@ class ControlPlane {
     record_->replica().add_observer(webhooks_);
     record_->replica().add_observer(admission_policies_);
     record_->replica().add_observer(mutating_policies_);
+    record_->replica().add_observer(secured_namespaces_);
     if (serves_api()) {
       aggregation_ =
           std::make_unique<api::Aggregation>(api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
@@ -239,6 +240,7 @@ class ControlPlane {
     webhooks_.load(state);
     admission_policies_.load(state);
     mutating_policies_.load(state);
+    secured_namespaces_.load(state);
     if (aggregation_) aggregation_->load(state);
     member_access_.load(state);
   }
@@ -481,6 +483,7 @@ class ControlPlane {
     api.webhooks = &webhooks_;
     api.policies = &admission_policies_;
     api.mutating_policies = &mutating_policies_;
+    api.secured_namespaces = &secured_namespaces_;
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.control_plane = true;
@@ -548,6 +551,7 @@ class ControlPlane {
   api::Webhooks webhooks_;
   api::AdmissionPoliciesInForce admission_policies_{api::kValidatingTypes};
   api::AdmissionPoliciesInForce mutating_policies_{api::kMutatingTypes};
+  api::SecuredNamespaces secured_namespaces_;
   Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
   std::vector<std::string> new_authorities_;  ///< files that this start has made
