@@ -186,6 +186,9 @@ TEST(Subresources, SUB_04_the_others) {
   EXPECT_EQ(token.status, 201) << token;
   EXPECT_FALSE(token.json["status"]["token"].str().empty());
   EXPECT_FALSE(token.json["status"]["expirationTimestamp"].str().empty());
+  EXPECT_EQ(token.json["metadata"]["uid"], api().get(accounts + "/a").json["metadata"]["uid"]);
+  expect_failure(api().post(accounts + "/a/token", json(R"({"metadata":{"uid":"other"}})")), 409, "Conflict",
+                 "the UID in the token request (other) does not match the UID of the service account");
   const std::string pods = in(ns, "pods");
   ASSERT_EQ(api().post(pods, yaml("{metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")).status, 201);
   const Answer bound = api().post(

@@ -48,6 +48,17 @@ TEST(NetworkRules, ServicesReportWhatHasNoEffect) {
             "\"10.0.0.0/8\" or \"10.0.0.1/32\"?)");
 }
 
+TEST(NetworkRules, AnnotationsForTopologyAgree) {  // CRU-9
+  Value service = service_of("");
+  service.edit("metadata").set("annotations", json(R"({"service.kubernetes.io/topology-mode":"Auto",
+      "service.kubernetes.io/topology-aware-hints":"auto"})"));
+  EXPECT_EQ(fields_of(create("services", service)), "metadata.annotations[service.kubernetes.io/topology-mode]");
+  service.edit("metadata").set("annotations", json(R"({"service.kubernetes.io/topology-aware-hints":"auto"})"));
+  EXPECT_EQ(warnings_about("services", service),
+            "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
+            "service.kubernetes.io/topology-mode instead");
+}
+
 TEST(NetworkRules, AddressesOfOlderFormsAreReported) {
   EXPECT_EQ(warnings_about("networkpolicies.networking.k8s.io",
                            json(R"({"metadata":{"name":"n"},"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":

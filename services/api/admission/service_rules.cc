@@ -286,6 +286,18 @@ void check_service_values(const Value& spec, Causes& causes) {
   }
 }
 
+constexpr const char* kTopologyHints = "service.kubernetes.io/topology-aware-hints";
+constexpr const char* kTopologyMode = "service.kubernetes.io/topology-mode";
+
+/// The older name of the annotation means the same.
+void check_topology_mode(const Value& annotations, Causes& causes) {
+  const Value& mode = annotations[kTopologyMode];
+  const Value& hints = annotations[kTopologyHints];
+  if (mode.is_null() || hints.is_null() || mode == hints) return;
+  causes.invalid(std::string{"metadata.annotations["} + kTopologyMode + "]", mode,
+                 std::string{"must match annotations["} + kTopologyHints + "] when both are specified");
+}
+
 void check_service(const Value& object, const Write& write, Causes& causes) {
   const Value& spec = object["spec"];
   const std::string_view type = spec["type"].as_string();
@@ -338,6 +350,7 @@ void check_service(const Value& object, const Write& write, Causes& causes) {
     causes.not_supported("spec.sessionAffinity", spec["sessionAffinity"], {"ClientIP", "None"});
   }
   check_labels(spec["selector"], "spec.selector", causes);
+  check_new(object["metadata"]["annotations"], old_of(write)["metadata"]["annotations"], check_topology_mode, causes);
   check_new(spec, old_of(write)["spec"], check_service_values, causes);
   const Value& before = old_of(write)["spec"];
   if (!before["clusterIP"].is_empty() && before["type"].as_string() != "ExternalName" && type != "ExternalName" &&
@@ -390,10 +403,9 @@ void warn_of_service(const Value& object, const Write&, std::vector<std::string>
   const bool elsewhere = has_type(spec, {"ExternalName"});
   const bool headless = has_type(spec, {"ClusterIP"}) && spec["clusterIP"].as_string() == "None";
   const Value& external = spec["externalIPs"];
-  if (object["metadata"]["annotations"].contains("service.kubernetes.io/topology-aware-hints")) {
-    warnings.emplace_back(
-        "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
-        "service.kubernetes.io/topology-mode instead");
+  if (object["metadata"]["annotations"].contains(kTopologyHints)) {
+    warnings.push_back(std::string{"annotation "} + kTopologyHints + " is deprecated, please use " + kTopologyMode +
+                       " instead");
   }
   for (size_t i = 0; i < spec["clusterIPs"].size(); ++i) {
     warn_of_ip(at("spec.clusterIPs", i), spec["clusterIPs"][i].as_string(), warnings);

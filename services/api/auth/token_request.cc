@@ -1,9 +1,11 @@
 #include "services/api/auth/token_request.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "events/base/utf8.h"
 #include "services/api/auth/text_list.h"
 #include "services/api/auth/token_signer.h"
 #include "services/api/status.h"
@@ -50,6 +52,13 @@ Result<std::optional<TokenObject>> bound_object(const StoredObjects& objects, co
 
 Result<Value> issue_token(const TokenSources& sources, Random& random, const ObjectKey& key, const Value& account,
                           Value request) {
+  const std::string wanted = request["metadata"]["uid"].str();
+  const std::string uid{uid_of(account)};
+  if (!wanted.empty() && wanted != uid) {
+    return conflict({kTokenRequestGroup, "TokenRequest", "TokenRequest", key.name.str()},
+                    "the UID in the token request (" + printable(wanted) +
+                        ") does not match the UID of the service account (" + uid + ")");
+  }
   Value spec = request["spec"].is_object() ? request["spec"] : Value::object();
   TokenTerms terms;
   terms.account = {"ServiceAccount", key, std::string{uid_of(account)}};
@@ -68,8 +77,10 @@ Result<Value> issue_token(const TokenSources& sources, Random& random, const Obj
   terms.id = uid_from(new_entry_id(random), 0);
   SHIPLOG_TRY(const auto token, sources.tokens->sign(claims_of(terms)));
 
-  request.set("metadata",
-              Value::object({{"name", key.name}, {"namespace", key.ns}, {"creationTimestamp", rfc3339(terms.issued)}}));
+  request.set(
+      "metadata",
+      Value::object(
+          {{"name", key.name}, {"namespace", key.ns}, {"uid", uid}, {"creationTimestamp", rfc3339(terms.issued)}}));
   spec.set("audiences", list_of(terms.audiences));
   spec.set("expirationSeconds", terms.seconds);
   if (!spec.contains("boundObjectRef")) spec.set("boundObjectRef", Value{});
