@@ -68,5 +68,24 @@ TEST(LargeObjects, AWebhookMayHaveManyRules) {
   EXPECT_EQ(message_of(update(type, old, changed)), "no error");
 }
 
+TEST(LargeObjects, APodMayHaveManyClaimsAndResources) {
+  constexpr size_t kMany = 10'000;
+  Value pod = json(R"({"metadata":{"name":"p"},"spec":{"resources":{"limits":{"cpu":"1"}},"containers":[{"name":"c",
+      "image":"i"}]}})");
+  const auto sidecar = [](size_t number) {
+    const std::string text = std::to_string(number);
+    Value resources = json(R"({"claims":[{"name":"none"}]})");
+    resources.set("requests", Value::object({{"hugepages-" + text, "1"}}));
+    return Value::object(
+        {{"name", "s" + text}, {"image", "i"}, {"restartPolicy", "Always"}, {"resources", std::move(resources)}});
+  };
+  const auto claim = [](size_t number) {
+    return Value::object({{"name", std::string(50, 'a') + std::to_string(number)}, {"resourceClaimName", "c"}});
+  };
+  pod.edit("spec").set("initContainers", list_of(kMany, sidecar));
+  pod.edit("spec").set("resourceClaims", list_of(kMany, claim));
+  EXPECT_NE(message_of(create("pods", pod)), "no error");
+}
+
 }  // namespace
 }  // namespace shiplog::api

@@ -83,43 +83,42 @@ struct AmountSum {
 };
 using AmountSums = std::map<std::string, AmountSum, std::less<>>;
 
-void add_amounts(const Value& amounts, AmountSums& sums) {
-  for (const auto& amount : amounts.members()) {
-    const auto quantity = parse_quantity(amount.value.as_string());
-    if (!quantity) continue;
-    const AmountSum first{{}, quantity_format(amount.value.as_string())};
-    AmountSum& sum = sums.try_emplace(std::string{amount.key()}, first).first->second;
-    sum.quantity = sum.quantity + quantity.value();
-  }
+/// A sum with what is added; one that is not there yet is written as the first amount is.
+AmountSum plus(const AmountSums& sums, std::string_view name, const Value& amount) {
+  const auto found = sums.find(name);
+  AmountSum sum{{}, quantity_format(amount.as_string())};
+  if (found != sums.end()) sum = found->second;
+  if (const auto quantity = parse_quantity(amount.as_string())) sum.quantity = sum.quantity + quantity.value();
+  return sum;
 }
 
-void raise_to(const AmountSums& others, AmountSums& sums) {
-  for (const auto& [name, other] : others) {
-    AmountSum& sum = sums.try_emplace(name, other).first->second;
-    if (sum.quantity < other.quantity) sum = other;
-  }
+void raise_to(const AmountSum& other, std::string_view name, AmountSums& sums) {
+  AmountSum& sum = sums.try_emplace(std::string{name}, other).first->second;
+  if (sum.quantity < other.quantity) sum = other;
 }
 
 /// What the containers need together in `list`: init containers run one after the other, beside those before them that
 /// keep running.
 AmountSums sums_of(const Value& spec, const char* list) {
   AmountSums sums;
-  for (const Value& container : spec["containers"].items()) add_amounts(container["resources"][list], sums);
+  const auto add_to = [](AmountSums& to, std::string_view name, const Value& amount) {
+    to.insert_or_assign(std::string{name}, plus(to, name, amount));
+  };
+  for (const Value& container : spec["containers"].items()) {
+    for (const auto& amount : container["resources"][list].members()) add_to(sums, amount.key(), amount.value);
+  }
   AmountSums kept;
   AmountSums most;
   for (const Value& container : spec["initContainers"].items()) {
-    const Value& amounts = container["resources"][list];
-    if (container["restartPolicy"].as_string() == "Always") {
-      add_amounts(amounts, sums);
-      add_amounts(amounts, kept);
-      if (amounts.size() > 0) raise_to(kept, most);
-    } else if (amounts.size() > 0) {
-      AmountSums here = kept;
-      add_amounts(amounts, here);
-      raise_to(here, most);
+    const bool keeps_running = container["restartPolicy"].as_string() == "Always";
+    for (const auto& amount : container["resources"][list].members()) {
+      raise_to(plus(kept, amount.key(), amount.value), amount.key(), most);
+      if (!keeps_running) continue;
+      add_to(kept, amount.key(), amount.value);
+      add_to(sums, amount.key(), amount.value);
     }
   }
-  raise_to(most, sums);
+  for (const auto& [name, sum] : most) raise_to(sum, name, sums);
   return sums;
 }
 
@@ -232,6 +231,7 @@ void check_claims(const Value& spec, const std::string& field, Causes& causes) {
     check_pod_claim(claims[i], at(field + ".resourceClaims", i), names, causes);
   std::string known = names.empty() ? " which is empty" : ": ";
   for (const std::string_view name : names) {
+    if (known.size() > Causes::kLongestMessage) break;  // the middle of a longer message is left out
     if (known.size() > 2) known += ", ";
     known += name;
   }
