@@ -35,7 +35,8 @@ namespace shiplog {
 ///      group audit.shiplog.io has its APIService
 ///   9  what is observed of a Cluster may be a patch of its status
 ///   10  the group node.k8s.io has its APIService; a kind is of the definition that serves it (state/served_kind.h)
-inline constexpr uint32_t kFoldVersion = 10;
+///   11  the group resource.k8s.io has its APIService
+inline constexpr uint32_t kFoldVersion = 11;
 
 /// Why an entry changed nothing. The same on every replica; stays in the audit trail.
 struct Refusal {

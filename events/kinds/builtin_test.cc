@@ -108,6 +108,13 @@ TEST(BuiltinKinds, AreServedAsSpecified) {  // KIND-1
       {"csistoragecapacities.storage.k8s.io", "CSIStorageCapacity", true, false, false, {}, false},
       {"runtimeclasses.node.k8s.io", "RuntimeClass", false, false, false, {}, false},
       {"volumeattachments.storage.k8s.io", "VolumeAttachment", false, true, false, {}, false},
+      {"volumeattributesclasses.storage.k8s.io", "VolumeAttributesClass", false, false, false, {"vac"}, false},
+      {"servicecidrs.networking.k8s.io", "ServiceCIDR", false, true, false, {}, false},
+      {"ipaddresses.networking.k8s.io", "IPAddress", false, false, false, {"ip"}, false},
+      {"deviceclasses.resource.k8s.io", "DeviceClass", false, false, true, {}, false},
+      {"resourceclaims.resource.k8s.io", "ResourceClaim", true, true, false, {}, false},
+      {"resourceclaimtemplates.resource.k8s.io", "ResourceClaimTemplate", true, false, false, {}, false},
+      {"resourceslices.resource.k8s.io", "ResourceSlice", false, false, true, {}, false},
       {"certificatesigningrequests.certificates.k8s.io",
        "CertificateSigningRequest",
        false,
@@ -201,10 +208,10 @@ TEST(BuiltinSchema, EveryMessageIsPartOfSomethingServed) {
     const Schema& field = *schema->properties.begin()->second;
     if (!seen.contains(&field)) unreached.insert(name);
   }
-  const std::set<std::string> inlined = {"admissionregistration.Rule", "core.EphemeralContainerCommon",
-                                         "core.LocalObjectReference",  "core.PersistentVolumeSource",
-                                         "core.ProbeHandler",          "core.VolumeSource",
-                                         "networking.IngressRuleValue"};
+  const std::set<std::string> inlined = {"admissionregistration.Rule",  "core.EphemeralContainerCommon",
+                                         "core.LocalObjectReference",   "core.PersistentVolumeSource",
+                                         "core.ProbeHandler",           "core.VolumeSource",
+                                         "networking.IngressRuleValue", "resource.DeviceConfiguration"};
   for (const std::string& name : unreached) EXPECT_TRUE(inlined.contains(name)) << name << " is defined but not used";
 }
 

@@ -38,6 +38,10 @@ std::vector<WireSample> samples() {
       "rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods], scope: '*'}], "
       "failurePolicy: Ignore, namespaceSelector: {matchLabels: {app: a}}, sideEffects: None, timeoutSeconds: 5, "
       "admissionReviewVersions: [v1]}]}";
+  const std::string exactly = bytes(1, "c") + bytes(3, "ExactCount") + varint(4, 2) + varint(5, 1) +
+                              bytes(7, bytes(1, pair("m", quantity)));  // ExactDeviceRequest
+  const std::string allocated = bytes(1, "a") + bytes(2, "d.io") + bytes(3, "p") + bytes(4, "x") + bytes(9, "u") +
+                                bytes(10, pair("m", quantity));  // DeviceRequestAllocationResult
   return {
       {"v1", "Endpoints",
        named("x") + bytes(2, bytes(1, bytes(1, "10.0.0.1") + bytes(3, "h") + bytes(4, "n1") +
@@ -124,6 +128,52 @@ std::vector<WireSample> samples() {
            bytes(4, bytes(1, pair("app", "a")) + bytes(2, bytes(1, "k") + bytes(2, "Exists"))),
        "{metadata: {name: x}, handler: runc, overhead: {podFixed: {cpu: 100m}}, scheduling: {nodeSelector: {app: a}, "
        "tolerations: [{key: k, operator: Exists}]}}"},
+      {"storage.k8s.io/v1", "VolumeAttributesClass", named("x") + bytes(2, "d.io") + bytes(3, pair("iops", "1")),
+       "{metadata: {name: x}, driverName: d.io, parameters: {iops: '1'}}"},
+      {"networking.k8s.io/v1", "ServiceCIDR",
+       named("x") + bytes(2, bytes(1, "10.0.0.0/8")) +
+           bytes(3, bytes(1, bytes(1, "Ready") + bytes(2, "True") + bytes(5, "r") + bytes(6, "m"))),
+       "{metadata: {name: x}, spec: {cidrs: [10.0.0.0/8]}, status: {conditions: [{type: Ready, status: 'True', "
+       "reason: r, message: m}]}}"},
+      {"networking.k8s.io/v1", "IPAddress",
+       named("10.0.0.1") +
+           bytes(2, bytes(1, bytes(1, "g") + bytes(2, "services") + bytes(3, "default") + bytes(4, "s"))),
+       "{metadata: {name: 10.0.0.1}, spec: {parentRef: {group: g, resource: services, namespace: default, name: s}}}"},
+      {"resource.k8s.io/v1", "DeviceClass",
+       named("x") + bytes(2, bytes(1, bytes(1, bytes(1, "true"))) +
+                                 bytes(2, bytes(1, bytes(1, bytes(1, "d.io") + bytes(2, bytes(1, R"({"a":1})"))))) +
+                                 bytes(4, "d.io/gpu")),
+       "{metadata: {name: x}, spec: {selectors: [{cel: {expression: 'true'}}], config: [{opaque: {driver: d.io, "
+       "parameters: {a: 1}}}], extendedResourceName: d.io/gpu}}"},
+      {"resource.k8s.io/v1", "ResourceClaim",
+       named("x") +
+           bytes(2,
+                 bytes(1, bytes(1, bytes(1, "a") + bytes(2, exactly)) + bytes(2, bytes(1, "a") + bytes(2, "d.io/n")))) +
+           bytes(3, bytes(1, bytes(1, bytes(1, allocated))) +
+                        bytes(2, bytes(3, "pods") + bytes(4, "p") + bytes(5, "u")) +
+                        bytes(4, bytes(1, "d.io") + bytes(2, "p") + bytes(3, "x") + bytes(6, bytes(1, "eth0")) +
+                                     bytes(7, "u"))),
+       "{metadata: {name: x}, spec: {devices: {requests: [{name: a, exactly: {deviceClassName: c, allocationMode: "
+       "ExactCount, count: 2, adminAccess: true, capacity: {requests: {m: 100m}}}}], constraints: [{requests: [a], "
+       "matchAttribute: d.io/n}]}}, status: {allocation: {devices: {results: [{request: a, driver: d.io, pool: p, "
+       "device: x, shareID: u, consumedCapacity: {m: 100m}}]}}, reservedFor: [{resource: pods, name: p, uid: u}], "
+       "devices: [{driver: d.io, pool: p, device: x, networkData: {interfaceName: eth0}, shareID: "
+       "u}]}}"},
+      {"resource.k8s.io/v1", "ResourceClaimTemplate",
+       named("x") + bytes(2, bytes(1, bytes(11, pair("app", "a"))) +
+                                 bytes(2, bytes(1, bytes(1, bytes(1, "a") + bytes(3, bytes(1, "b") + bytes(2, "c") +
+                                                                                         varint(5, 1)))))),
+       "{metadata: {name: x}, spec: {metadata: {labels: {app: a}}, spec: {devices: {requests: [{name: a, "
+       "firstAvailable: [{name: b, deviceClassName: c, count: 1}]}]}}}}"},
+      {"resource.k8s.io/v1", "ResourceSlice",
+       named("x") + bytes(2, bytes(1, "d.io") + bytes(2, bytes(1, "p") + varint(2, 3) + varint(3, 1)) + bytes(3, "n1") +
+                                 bytes(6, bytes(1, "a") + bytes(2, pair("v", bytes(5, "1.0.0"))) +
+                                              bytes(3, pair("m", bytes(1, quantity))) +
+                                              bytes(8, bytes(1, "k") + bytes(3, "NoSchedule")) + varint(12, 1))),
+       "{metadata: {name: x}, spec: {driver: d.io, pool: {name: p, generation: 3, resourceSliceCount: 1}, nodeName: "
+       "n1, "
+       "devices: [{name: a, attributes: {v: {version: 1.0.0}}, capacity: {m: {value: 100m}}, taints: [{key: k, effect: "
+       "NoSchedule}], allowMultipleAllocations: true}]}}"},
       {"storage.k8s.io/v1", "VolumeAttachment",
        named("x") + bytes(2, bytes(1, "d") + bytes(2, bytes(1, "pv")) + bytes(3, "n1")) +
            bytes(3, varint(1, 1) + bytes(2, pair("k", "v")) + bytes(3, bytes(2, "why") + varint(3, 5))),

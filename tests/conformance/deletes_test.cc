@@ -145,12 +145,14 @@ TEST(Deletes, DEL_08_the_response_to_an_immediate_deletion) {
   EXPECT_EQ(status.json["kind"].str(), "Status");
   EXPECT_EQ(status.json["details"]["uid"].str().size(), 36u);
   const std::string storage = "/apis/storage.k8s.io/v1/";
-  for (const auto& [plural, object] : {std::pair{"storageclasses", "{metadata: {name: NAME}, provisioner: p}"},
-                                       std::pair{"csidrivers", "{metadata: {name: NAME}, spec: {}}"},
-                                       std::pair{"csinodes", "{metadata: {name: NAME}, spec: {drivers: []}}"},
-                                       std::pair{"volumeattachments",
-                                                 "{metadata: {name: NAME}, spec: {attacher: a, nodeName: node, source: "
-                                                 "{persistentVolumeName: v}}}"}}) {
+  for (const auto& [plural, object] :
+       {std::pair{"storageclasses", "{metadata: {name: NAME}, provisioner: p}"},
+        std::pair{"csidrivers", "{metadata: {name: NAME}, spec: {}}"},
+        std::pair{"csinodes", "{metadata: {name: NAME}, spec: {drivers: []}}"},
+        std::pair{"volumeattributesclasses", "{metadata: {name: NAME}, driverName: d, parameters: {a: b}}"},
+        std::pair{"volumeattachments",
+                  "{metadata: {name: NAME}, spec: {attacher: a, nodeName: node, source: "
+                  "{persistentVolumeName: v}}}"}}) {
     Value made = yaml(object);
     made.edit("metadata").set("name", ns);
     const Answer created = api().post(storage + plural, made);

@@ -116,6 +116,7 @@ TEST(Lists, LIST_06_fields_that_can_be_selected) {
       {in(ns, "replicationcontrollers"), {"status.replicas"}},
       {in(ns, "replicasets", "apps/v1"), {"status.replicas"}},
       {in(ns, "jobs", "batch/v1"), {"status.successful"}},
+      {"/apis/resource.k8s.io/v1/resourceslices", {"spec.nodeName", "spec.driver"}},
       {"/apis/certificates.k8s.io/v1/certificatesigningrequests", {"spec.signerName"}}};
   for (const auto& [path, fields] : kinds) {
     for (const std::string& field : fields) EXPECT_EQ(status(path, field), 200) << path << " " << field;

@@ -87,6 +87,17 @@ std::map<std::string, std::string> samples() {
        "addressType: IPv4, endpoints: [{addresses: [10.0.0.1]}], ports: [{port: 80}]"},
       {"storageclasses.storage.k8s.io", "provisioner: a.io/p"},
       {"csidrivers.storage.k8s.io", ""},
+      {"volumeattributesclasses.storage.k8s.io", "driverName: d.io, parameters: {iops: '1'}"},
+      {"servicecidrs.networking.k8s.io", "spec: {cidrs: [10.0.0.0/8]}"},
+      {"ipaddresses.networking.k8s.io", "spec: {parentRef: {resource: services, namespace: default, name: s}}"},
+      {"deviceclasses.resource.k8s.io",
+       "spec: {selectors: [{cel: {expression: 'true'}}], config: [{opaque: {driver: d.io, parameters: {a: b}}}]}"},
+      {"resourceclaims.resource.k8s.io", "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: c}}]}}"},
+      {"resourceclaimtemplates.resource.k8s.io",
+       "spec: {spec: {devices: {requests: [{name: a, firstAvailable: [{name: b, deviceClassName: c}]}]}}}"},
+      {"resourceslices.resource.k8s.io",
+       "spec: {driver: d.io, pool: {name: p, generation: 1, resourceSliceCount: 1}, nodeName: n1, devices: [{name: a, "
+       "attributes: {model: {string: x}}, capacity: {memory: {value: 1Gi}}}]}"},
       {"csinodes.storage.k8s.io", "spec: {drivers: [{name: a.io, nodeID: n1, topologyKeys: [a.io/zone]}]}"},
       {"csistoragecapacities.storage.k8s.io",
        "storageClassName: s, capacity: 1Gi, nodeTopology: {matchLabels: {a: b}}"},
@@ -207,6 +218,7 @@ TEST(RoundTrip, EveryBuiltInKindIsReadAsItWasWrittenAndCanBeWrittenBack) {
     object.set("kind", kind->kind);
     std::string name = kind->kind == "APIService"                 ? "v1.a.example"
                        : kind->kind == "CustomResourceDefinition" ? "trips.rounds.example"
+                       : kind->kind == "IPAddress"                ? "10.9.8.7"
                                                                   : "round-trip";
     object.edit("metadata").set("name", name);
     fill_metadata(object, owner.json);

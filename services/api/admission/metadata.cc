@@ -7,11 +7,20 @@
 #include "events/base/names.h"
 #include "events/base/utf8.h"
 #include "events/state/object.h"
+#include "services/api/admission/field_checks.h"
 
 namespace shiplog::api {
 namespace {
 
 constexpr size_t kMostAnnotationBytes = 256U << 10U;
+
+Problem address_name_problem(std::string_view name) {
+  const auto address = parse_ip(name);
+  if (!address) return kNoAddress;
+  const std::string canonical = ip_text(*address);
+  if (canonical == name) return std::nullopt;
+  return "must be in canonical form (\"" + canonical + "\")";
+}
 
 Problem name_problem(const Kind& kind, std::string_view name) {
   const std::string type = kind.type();
@@ -20,6 +29,7 @@ Problem name_problem(const Kind& kind, std::string_view name) {
   if (type == "apiservices.apiregistration.k8s.io") return path_segment_problem(name);  // "v1." is the core group's
   // Of nodes and users: "node-csr-AbC_d", "system:node.17ab".
   if (type == "certificatesigningrequests.certificates.k8s.io" || type == "events") return path_segment_problem(name);
+  if (type == "ipaddresses.networking.k8s.io") return address_name_problem(name);
   return subdomain_problem(name);
 }
 

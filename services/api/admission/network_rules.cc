@@ -162,6 +162,61 @@ void warn_of_network_policy(const Value& object, const Write&, std::vector<std::
   }
 }
 
+// --- ServiceCIDR, IPAddress
+
+void check_canonical_network(const Value& text, const std::string& field, Causes& causes) {
+  const auto network = parse_cidr(text.as_string());
+  if (!network) return causes.invalid(field, text, kNoNetwork);
+  const std::string canonical = ip_text(ip_at(*network, 0)) + "/" + std::to_string(network->prefix);
+  if (canonical != text.as_string()) causes.invalid(field, text, "must be in canonical form (\"" + canonical + "\")");
+}
+
+void check_ranges(const Value& ranges, Causes& causes) {
+  constexpr const char* kField = "spec.cidrs";
+  if (ranges.size() == 0) return causes.required(kField, "at least one CIDR required");
+  if (ranges.size() > 2) return causes.invalid(kField, ranges, "may only hold up to 2 values");
+  for (size_t i = 0; i < ranges.size(); ++i) check_canonical_network(ranges[i], at(kField, i), causes);
+  const auto first = parse_cidr(ranges[0].as_string());
+  const auto second = parse_cidr(ranges[1].as_string());
+  if (!first || !second || first->size != second->size) return;
+  causes.invalid(kField, ranges,
+                 "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64");
+}
+
+/// Only a second family can be added.
+void check_service_cidr(const Value& object, const Write& write, Causes& causes) {
+  constexpr const char* kImmutable = "field is immutable";
+  const Value& ranges = object["spec"]["cidrs"];
+  if (write.old == nullptr) return check_ranges(ranges, causes);
+  const Value& old = (*write.old)["spec"]["cidrs"];
+  const bool grows = old.size() == 1 && ranges.size() == 2;
+  if (!grows && old.size() != ranges.size()) return causes.invalid("spec.cidrs", ranges, kImmutable);
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (ranges[i] != old[i]) causes.invalid(at("spec.cidrs", i), ranges[i], kImmutable);
+  }
+  if (grows) check_ranges(ranges, causes);
+}
+
+void check_ip_address(const Value& object, const Write& write, Causes& causes) {
+  const Value& parent = object["spec"]["parentRef"];
+  if (write.old != nullptr) {
+    if (parent != (*write.old)["spec"]["parentRef"]) causes.invalid("spec.parentRef", parent, "field is immutable");
+    return;
+  }
+  if (parent.is_null()) return causes.required("spec.parentRef");
+  if (const auto problem = subdomain_problem(parent["group"].as_string()); problem && !parent["group"].is_empty()) {
+    causes.invalid("spec.parentRef.group", parent["group"], *problem);
+  }
+  for (const char* field : {"resource", "name", "namespace"}) {
+    const std::string here = std::string{"spec.parentRef."} + field;
+    if (parent[field].is_empty()) {
+      if (std::string_view{field} != "namespace") causes.required(here);
+    } else if (const auto problem = path_segment_problem(parent[field].as_string())) {
+      causes.invalid(here, parent[field], *problem);
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<Rules>& network_rules() {
@@ -171,6 +226,8 @@ const std::vector<Rules>& network_rules() {
        .fill = fill_network_policy,
        .check = check_network_policy,
        .warn = warn_of_network_policy},
+      {.type = "servicecidrs.networking.k8s.io", .check = check_service_cidr},
+      {.type = "ipaddresses.networking.k8s.io", .check = check_ip_address},
   };
   return kRules;
 }

@@ -29,7 +29,7 @@ const Rules* rules_of(const Kind& kind) {
         &network_rules(),     &node_rules(),    &runtime_class_rules(), &storage_rules(),   &binding_rules(),
         &certificate_rules(), &server_rules(),  &service_rules(),       &audit_rules(),     &admission_policy_rules(),
         &ingress_rules(),     &volume_rules(),  &limit_rules(),         &rbac_rules(),      &event_rules(),
-        &autoscaler_rules()}) {
+        &autoscaler_rules(),  &device_rules()}) {
     for (const Rules& rules : *table) {
       if (rules.type == type) return &rules;
     }

@@ -82,6 +82,7 @@ const std::vector<Rules>& extension_rules();
 const std::vector<Rules>& binding_rules();
 const std::vector<Rules>& endpoint_rules();
 const std::vector<Rules>& network_rules();
+const std::vector<Rules>& device_rules();
 const std::vector<Rules>& storage_rules();
 const std::vector<Rules>& certificate_rules();
 const std::vector<Rules>& server_rules();

@@ -49,6 +49,35 @@ void check_storage_class(const Value& object, const Write& write, Causes& causes
   }
 }
 
+// --- VolumeAttributesClass
+
+void check_volume_attributes_class(const Value& object, const Write& write, Causes& causes) {
+  constexpr size_t kMostParameters = 512, kMostBytes = size_t{256} * 1024;
+  if (write.old != nullptr) {
+    for (const char* field : {"driverName", "parameters"}) {
+      if (object[field] != (*write.old)[field]) {
+        causes.forbidden(field, std::string{"updates to "} + field + " are forbidden.");
+      }
+    }
+    return;
+  }
+  const Value& driver = object["driverName"];
+  if (driver.is_empty()) {
+    causes.required("driverName");
+  } else if (const auto problem = qualified_name_problem(lower_case(driver.as_string()))) {
+    causes.invalid("driverName", driver, *problem);
+  }
+  const Value& parameters = object["parameters"];
+  if (parameters.size() == 0) return causes.required("parameters", "must contain at least one key/value pair");
+  if (parameters.size() > kMostParameters) return causes.too_long("parameters", kMostParameters);
+  size_t bytes = 0;
+  for (const auto& parameter : parameters.members()) {
+    if (parameter.key().empty()) causes.invalid("parameters", Value{parameter.key()}, "field can not be empty.");
+    bytes += parameter.key().size() + parameter.value.as_string().size();
+  }
+  if (bytes > kMostBytes) causes.too_long("parameters", kMostBytes);
+}
+
 // --- CSIDriver
 
 /// The rules of a driver that older builds did not have.
@@ -214,6 +243,7 @@ void check_attachment_status(const Value& object, const Write& write, Causes& ca
 const std::vector<Rules>& storage_rules() {
   static const std::vector<Rules> kRules = {
       {.type = "storageclasses.storage.k8s.io", .check = check_storage_class},
+      {.type = "volumeattributesclasses.storage.k8s.io", .check = check_volume_attributes_class},
       {.type = "csidrivers.storage.k8s.io", .check = check_driver, .warn = warn_of_driver},
       {.type = "csinodes.storage.k8s.io", .check = check_node},
       {.type = "csistoragecapacities.storage.k8s.io", .check = check_capacity},

@@ -33,6 +33,7 @@ const std::vector<Labels>& extra_labels() {
       {"replicationcontrollers", {"status.replicas"}},
       {"certificatesigningrequests.certificates.k8s.io", {"spec.signerName"}},
       {"jobs.batch", {"status.successful"}},
+      {"resourceslices.resource.k8s.io", {"spec.nodeName", "spec.driver"}},
   };
   return kLabels;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "events/base/ascii.h"
 #include "events/state/condition.h"
 #include "events/state/object.h"
 #include "services/api/table/cells.h"
@@ -100,6 +101,46 @@ void print_policy_binding(const Value& object, UtcMillis now, TableRow& row) {
       Value::array({object["metadata"]["name"], object["spec"]["policyName"].str(), param, age_of(object, now)});
 }
 
+void print_resource_claim(const Value& object, UtcMillis now, TableRow& row) {
+  const Value& status = object["status"];
+  std::string state;
+  const auto add = [&](const char* word) { state += (state.empty() ? "" : ",") + std::string{word}; };
+  const bool deleted = !object["metadata"]["deletionTimestamp"].is_null();
+  if (deleted) add("deleted");
+  if (!status["allocation"].is_null()) {
+    add("allocated");
+    if (status["reservedFor"].size() > 0) add("reserved");
+  } else if (!deleted) {
+    add("pending");
+  }
+  row.cells = Value::array({object["metadata"]["name"], state, age_of(object, now)});
+}
+
+void print_resource_slice(const Value& object, UtcMillis now, TableRow& row) {
+  const Value& spec = object["spec"];
+  row.cells = Value::array({object["metadata"]["name"], spec["nodeName"].str(), spec["driver"].str(),
+                            spec["pool"]["name"].str(), age_of(object, now)});
+}
+
+void print_service_cidr(const Value& object, UtcMillis now, TableRow& row) {
+  std::string ranges;
+  for (const Value& range : object["spec"]["cidrs"].items()) ranges += (ranges.empty() ? "" : ",") + range.str();
+  row.cells = Value::array({object["metadata"]["name"], ranges, age_of(object, now)});
+}
+
+/// "services/default/kubernetes"; with a group "ingresses.networking.k8s.io/default/web".
+void print_ip_address(const Value& object, UtcMillis, TableRow& row) {
+  const Value& parent = object["spec"]["parentRef"];
+  std::string text = "<none>";
+  if (!parent.is_null()) {
+    const std::string group = parent["group"].str();
+    const std::string ns = parent["namespace"].str();
+    text = lower_case(parent["resource"].str() + (group.empty() ? "" : "." + group));
+    text += (ns.empty() ? "" : "/" + ns) + "/" + parent["name"].str();
+  }
+  row.cells = Value::array({object["metadata"]["name"], text});
+}
+
 void print_api_service(const Value& object, UtcMillis now, TableRow& row) {
   const Value& service = object["spec"]["service"];
   std::string available = "Unknown";
@@ -174,6 +215,10 @@ const std::vector<Printer>& server_printers() {
       {"validatingadmissionpolicybindings.admissionregistration.k8s.io",
        {kName, {"PolicyName"}, {"ParamRef"}, kAge},
        print_policy_binding},
+      {"resourceclaims.resource.k8s.io", {kName, {"State"}, kAge}, print_resource_claim},
+      {"resourceslices.resource.k8s.io", {kName, {"Node"}, {"Driver"}, {"Pool"}, kAge}, print_resource_slice},
+      {"servicecidrs.networking.k8s.io", {kName, {"CIDRs"}, kAge}, print_service_cidr},
+      {"ipaddresses.networking.k8s.io", {kName, {"ParentRef"}}, print_ip_address},
       {"apiservices.apiregistration.k8s.io", {kName, {"Service"}, {"Available"}, kAge}, print_api_service},
       {"flowschemas.flowcontrol.apiserver.k8s.io",
        {kName, {"PriorityLevel"}, {"MatchingPrecedence", "integer"}, {"DistinguisherMethod"}, kAge, {"MissingPL"}},

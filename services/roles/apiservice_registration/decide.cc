@@ -16,7 +16,7 @@ struct AddedGroup {
   std::string_view name;
   uint32_t fold_version;
 };
-constexpr AddedGroup kAddedGroups[] = {{"audit.shiplog.io", 8}, {"node.k8s.io", 10}};
+constexpr AddedGroup kAddedGroups[] = {{"audit.shiplog.io", 8}, {"node.k8s.io", 10}, {"resource.k8s.io", 11}};
 
 bool added_later(std::string_view group, uint32_t fold_version) {
   return std::ranges::any_of(
@@ -54,10 +54,12 @@ Rank rank_of(const ServedVersion& served) {
                                                                   {"coordination.k8s.io", 16500},
                                                                   {"node.k8s.io", 16300},
                                                                   {"discovery.k8s.io", 16200},
-                                                                  {"flowcontrol.apiserver.k8s.io", 16100}};
+                                                                  {"flowcontrol.apiserver.k8s.io", 16100},
+                                                                  {"resource.k8s.io", 16200}};
   if (!served.builtin) return {1000, 100};
   const auto known = kGroups.find(served.group);
-  return {known == kGroups.end() ? 15000 : known->second, served.version == "v1" ? 15 : 30};
+  const int first = served.group == "resource.k8s.io" ? 21 : 15;  // its beta versions are 15 and 9
+  return {known == kGroups.end() ? 15000 : known->second, served.version == "v1" ? first : 30};
 }
 
 Value api_service(const ServedVersion& served, UtcMillis now) {

@@ -35,7 +35,8 @@ TEST(ApiServiceRegistration, WhatIsServedIsRegisteredInOneDecision) {
 }
 
 TEST(ApiServiceRegistration, AddedGroupsAreRegisteredFromTheirFoldVersionOn) {
-  for (const auto& [group, version] : {std::pair{"audit.shiplog.io", 8U}, {"node.k8s.io", 10U}}) {
+  for (const auto& [group, version] :
+       {std::pair{"audit.shiplog.io", 8U}, {"node.k8s.io", 10U}, {"resource.k8s.io", 11U}}) {
     const ObjectKey added{kApiServices, "", std::string{"v1."} + group};
     History history;
     history.accept({FoldVersionActivated{version - 1}});

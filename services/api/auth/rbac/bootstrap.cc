@@ -56,7 +56,8 @@ Rules view_rules() {
           on(kRead, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
           on(kRead, "batch", "jobs cronjobs cronjobs/status jobs/status"),
           on(kRead, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
-          on(kRead, "networking.k8s.io", "networkpolicies ingresses ingresses/status")};
+          on(kRead, "networking.k8s.io", "networkpolicies ingresses ingresses/status"),
+          on(kRead, "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates")};
 }
 
 Rules edit_rules() {
@@ -76,6 +77,7 @@ Rules edit_rules() {
       on(kWrite, "batch", "jobs cronjobs"),
       on(kWrite, "policy", "poddisruptionbudgets"),
       on(kWrite, "networking.k8s.io", "networkpolicies ingresses"),
+      on(kWrite, "resource.k8s.io", "resourceclaims resourceclaimtemplates"),
       on(kAll, "coordination.k8s.io", "leases")};
 }
 

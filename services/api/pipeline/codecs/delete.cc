@@ -109,7 +109,12 @@ bool answers_object(const Kind& kind) {
                                                 "storageclasses.storage.k8s.io",
                                                 "csidrivers.storage.k8s.io",
                                                 "csinodes.storage.k8s.io",
-                                                "volumeattachments.storage.k8s.io"};
+                                                "volumeattachments.storage.k8s.io",
+                                                "volumeattributesclasses.storage.k8s.io",
+                                                "deviceclasses.resource.k8s.io",
+                                                "resourceclaims.resource.k8s.io",
+                                                "resourceclaimtemplates.resource.k8s.io",
+                                                "resourceslices.resource.k8s.io"};
   return std::ranges::find(kTypes, kind.type()) != std::end(kTypes);
 }
 
