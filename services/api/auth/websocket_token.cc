@@ -33,7 +33,8 @@ Result<void> take_protocol_token(HttpRequest& request) {
   }
   if (!encoded) return ok();
   const auto token = base64url_decode(*encoded);
-  const bool printable = token && !token->empty() && std::ranges::all_of(*token, [](char c) { return c > ' ' && c < 0x7f; });
+  const bool printable =
+      token && !token->empty() && std::ranges::all_of(*token, [](char c) { return c > ' ' && c < 0x7f; });
   if (!printable) return unreadable("the bearer token in a subprotocol of the WebSocket cannot be read");
   if (others.empty()) return unreadable("a WebSocket with a bearer token must offer another subprotocol besides it");
   request.headers.set(kProtocolHeader, others);

@@ -248,6 +248,17 @@ TEST_F(MutatingPoliciesTest, SubresourcesAreChangedInTheirOwnForm) {
             Value{6});
 }
 
+TEST_F(MutatingPoliciesTest, TheBodyOfASubresourceHasOtherFieldsThanItsObject) {
+  server_.put(
+      ObjectCreated{{"pods", "default", "a"},
+                    from_yaml("{metadata: {name: a, namespace: default}, spec: {containers: [{name: c, image: i}]}}")});
+  bind("p", about_resources("pods/eviction") + "mutations: [" +
+                configured("Object{deleteOptions: Object.deleteOptions{gracePeriodSeconds: 7}}") + "]");
+  const HttpResponse evicted = respond("POST", "/api/v1/namespaces/default/pods/a/eviction?dryRun=All",
+                                       "{apiVersion: policy/v1, kind: Eviction, metadata: {name: a}}");
+  EXPECT_EQ(evicted.status, 201) << evicted.body;
+}
+
 TEST_F(MutatingPoliciesTest, PoliciesThemselvesAndReviewsAreNotChanged) {
   bind("p", about_resources("'*'", "'*'") + "mutations: [" +
                 configured("Object{metadata: Object.metadata{labels: {\"x\": \"y\"}}}") + "]");
