@@ -351,7 +351,9 @@ void fill_resource_slice(Value& object, const Write& write) {
     return std::ranges::any_of(device["taints"].items(),
                                [](const Value& taint) { return taint.is_object() && taint["timeAdded"].is_null(); });
   };
-  if (!std::ranges::any_of(object["spec"]["devices"].items(), untimed)) return;
+  const Value& devices = object["spec"]["devices"];
+  // More are refused: each would be compared with all that were there.
+  if (devices.size() > kMostDevices || !std::ranges::any_of(devices.items(), untimed)) return;
   const Value& before = old_of(write)["spec"]["devices"];
   for (Value& device : object.edit("spec").edit("devices").edit_items()) {
     if (!untimed(device)) continue;
