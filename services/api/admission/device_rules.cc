@@ -26,7 +26,7 @@ constexpr size_t kMostConstraints = 32;
 constexpr size_t kMostConfigurations = 32;
 constexpr size_t kMostConsumers = 256;
 
-void check_subdomain(const Value& name, const std::string& field, Causes& causes) {
+void check_class_name(const Value& name, const std::string& field, Causes& causes) {
   if (name.is_empty()) return causes.required(field);
   if (const auto problem = subdomain_problem(name.as_string())) causes.invalid(field, name, *problem);
 }
@@ -65,7 +65,7 @@ void check_device_toleration(const Value& toleration, const std::string& field, 
 
 /// What an exact request has, and each alternative of another one.
 void check_request_body(const Value& request, const std::string& field, Causes& causes) {
-  check_subdomain(request["deviceClassName"], field + ".deviceClassName", causes);
+  check_class_name(request["deviceClassName"], field + ".deviceClassName", causes);
   check_device_selectors(request["selectors"], field + ".selectors", causes);
   const std::string_view mode = request["allocationMode"].as_string("ExactCount");
   const int64_t count = request["count"].as_int();
@@ -86,7 +86,7 @@ void check_request_body(const Value& request, const std::string& field, Causes& 
 /// The names of requests, and of the alternatives of each.
 using RequestNames = std::map<std::string, std::set<std::string>, std::less<>>;
 
-void check_request(const Value& request, const std::string& field, Causes& causes) {
+void check_device_request(const Value& request, const std::string& field, Causes& causes) {
   check_device_label(request["name"], field + ".name", causes);
   const Value& exactly = request["exactly"];
   const Value& alternatives = request["firstAvailable"];
@@ -146,7 +146,7 @@ void check_device_claim(const Value& claim, const std::string& field, Causes& ca
   std::set<std::string> seen;
   for (size_t i = 0; i < requests.size(); ++i) {
     const std::string here = at(field + ".requests", i);
-    check_request(requests[i], here, causes);
+    check_device_request(requests[i], here, causes);
     if (!seen.insert(requests[i]["name"].str()).second) causes.duplicate(here, requests[i]["name"]);
   }
   const RequestNames names = names_of(requests);
@@ -204,7 +204,7 @@ void fill_claim(Value& object, const Write&) {
   if (object["spec"]["devices"].is_object()) fill_counts(object.edit("spec").edit("devices"));
 }
 
-void check_claim(const Value& object, const Write& write, Causes& causes) {
+void check_resource_claim(const Value& object, const Write& write, Causes& causes) {
   if (keeps_spec(object, write, causes)) return;
   check_device_claim(object["spec"]["devices"], "spec.devices", causes);
 }
@@ -320,7 +320,7 @@ void fill_claim_status(Value& object, const Write& write) {
   }
 }
 
-void check_claim_status(const Value& object, const Write& write, Causes& causes) {
+void check_resource_claim_status(const Value& object, const Write& write, Causes& causes) {
   const Value& status = object["status"];
   const Value& old = old_of(write)["status"];
   const Value& allocation = status["allocation"];
@@ -350,7 +350,7 @@ void fill_claim_template(Value& object, const Write&) {
   }
 }
 
-void check_claim_template(const Value& object, const Write& write, Causes& causes) {
+void check_resource_claim_template(const Value& object, const Write& write, Causes& causes) {
   if (keeps_spec(object, write, causes)) return;
   check_device_claim(object["spec"]["spec"]["devices"], "spec.spec.devices", causes);
 }
@@ -379,10 +379,12 @@ const std::vector<Rules>& device_rules() {
       {.type = "deviceclasses.resource.k8s.io", .check = check_device_class},
       {.type = "resourceclaims.resource.k8s.io",
        .fill = fill_claim,
-       .check = check_claim,
+       .check = check_resource_claim,
        .fill_status = fill_claim_status,
-       .check_status = check_claim_status},
-      {.type = "resourceclaimtemplates.resource.k8s.io", .fill = fill_claim_template, .check = check_claim_template},
+       .check_status = check_resource_claim_status},
+      {.type = "resourceclaimtemplates.resource.k8s.io",
+       .fill = fill_claim_template,
+       .check = check_resource_claim_template},
       {.type = "resourceslices.resource.k8s.io",
        .fill = fill_resource_slice,
        .check = check_resource_slice,

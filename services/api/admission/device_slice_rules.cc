@@ -297,7 +297,7 @@ bool is_elaborate(const Value& device) {
   });
 }
 
-void check_devices(const Value& spec, const Value& old, Causes& causes) {
+void check_slice_devices(const Value& spec, const Value& old, Causes& causes) {
   const Value& devices = spec["devices"];
   const size_t most = std::ranges::any_of(devices.items(), is_elaborate) ? kMostElaborateDevices : kMostDevices;
   if (!check_list_size(devices, "spec.devices", most, causes)) return;
@@ -391,7 +391,7 @@ void check_resource_slice(const Value& object, const Write& write, Causes& cause
   if (!spec["sharedCounters"].is_null() && !spec["devices"].is_null()) {
     causes.invalid("spec", Value{""}, "only one of `sharedCounters` or `devices` is allowed");
   }
-  check_devices(spec, old, causes);
+  check_slice_devices(spec, old, causes);
   check_counter_sets(spec["sharedCounters"], "name", "spec.sharedCounters", kMostCounterSets, causes);
 }
 
