@@ -26,7 +26,7 @@ constexpr size_t kMostConstraints = 32;
 constexpr size_t kMostConfigurations = 32;
 constexpr size_t kMostConsumers = 256;
 
-void check_class_name(const Value& name, const std::string& field, Causes& causes) {
+void check_device_class_name(const Value& name, const std::string& field, Causes& causes) {
   if (name.is_empty()) return causes.required(field);
   if (const auto problem = subdomain_problem(name.as_string())) causes.invalid(field, name, *problem);
 }
@@ -65,7 +65,7 @@ void check_device_toleration(const Value& toleration, const std::string& field, 
 
 /// What an exact request has, and each alternative of another one.
 void check_request_body(const Value& request, const std::string& field, Causes& causes) {
-  check_class_name(request["deviceClassName"], field + ".deviceClassName", causes);
+  check_device_class_name(request["deviceClassName"], field + ".deviceClassName", causes);
   check_device_selectors(request["selectors"], field + ".selectors", causes);
   const std::string_view mode = request["allocationMode"].as_string("ExactCount");
   const int64_t count = request["count"].as_int();
