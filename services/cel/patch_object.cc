@@ -63,9 +63,9 @@ std::string escaped_pointer_step(std::string_view text) {
 // A value may hold the same list several times, so that its JSON is larger than what has been paid for.
 constexpr uint64_t kUnitsOfJsonValue = 5;
 
-class JsonWriter {
+class PatchJsonWriter {
  public:
-  explicit JsonWriter(CelMeter& meter) : meter_{meter} {}
+  explicit PatchJsonWriter(CelMeter& meter) : meter_{meter} {}
 
   /// `path`: the type name that a patch object must have here; nullopt: any.
   Result<Value> write(const CelValue& value, const std::optional<std::string>& path) {
@@ -183,7 +183,7 @@ Result<Value> json_of(const CelValue& value, bool checks_types, CelMeter& meter)
   std::optional<std::string> path;
   const auto* object = value.is(CelValue::Kind::kMap) ? dynamic_cast<const PatchObject*>(&value.as_map()) : nullptr;
   if (checks_types && object != nullptr) path = object->type_name();
-  return JsonWriter{meter}.write(value, path);
+  return PatchJsonWriter{meter}.write(value, path);
 }
 
 }  // namespace shiplog::cel
