@@ -1,4 +1,6 @@
 // HTTP and TLS (HTTP-1 to HTTP-17).
+#include <algorithm>
+
 #include "events/base/system.h"
 #include "services/http/kubeconfig.h"
 #include "services/http/tls.h"

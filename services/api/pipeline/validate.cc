@@ -367,6 +367,7 @@ awaitable<StageResult<void>> ask_hooks(const Server& server, const RequestContex
 /// compiled.
 bool is_slow_to_check(const Server& server, const Kind& kind) {
   if (kind.type() == type::kCustomResourceDefinition || is_beyond_webhooks(kind)) return true;
+  if (kind.group == "resource.k8s.io") return true;  // selectors
   return !kind.builtin && !server.custom_rules->known_without(kind.schema);
 }
 

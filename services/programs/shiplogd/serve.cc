@@ -18,11 +18,10 @@
 #include "services/adapters/vault/vault.h"
 #include "services/adapters/webhooks/webhook_resolver.h"
 #include "services/api/addresses/service_allocator.h"
-#include "services/api/admission_policies/admission_policies.h"
 #include "services/api/aggregation/aggregation.h"
-#include "services/api/webhooks/webhooks.h"
 #include "services/http/io_threads.h"
 #include "services/programs/journals.h"
+#include "services/programs/shiplogd/admission_wiring.h"
 #include "services/programs/shiplogd/advertise.h"
 #include "services/programs/shiplogd/api_wiring.h"
 #include "services/programs/shiplogd/audit_options.h"
@@ -153,7 +152,7 @@ class ControlPlane {
     // What is under way holds its client, and clients these threads: they could outlive the loop and main().
     member_io_->stop();
     member_access_.stop_threads();
-    webhooks_.stop();
+    admission_.stop();
     loop_.stop();
     if (lock_ >= 0) ::close(lock_);
   }
@@ -214,10 +213,7 @@ class ControlPlane {
     cluster_metrics_ = std::make_unique<ClusterMetrics>(has_role("collector"));
     record_->replica().add_observer(*cluster_metrics_);
     record_->replica().add_observer(decision_metrics_);
-    record_->replica().add_observer(webhooks_);
-    record_->replica().add_observer(admission_policies_);
-    record_->replica().add_observer(mutating_policies_);
-    record_->replica().add_observer(secured_namespaces_);
+    admission_.observe(record_->replica());
     if (serves_api()) {
       aggregation_ =
           std::make_unique<api::Aggregation>(api::Aggregation::Options{.kinds = &api_wiring_.kinds(),
@@ -237,10 +233,7 @@ class ControlPlane {
     api_wiring_.load(state);
     addresses_.load(state);
     cluster_metrics_->load(state);
-    webhooks_.load(state);
-    admission_policies_.load(state);
-    mutating_policies_.load(state);
-    secured_namespaces_.load(state);
+    admission_.load(state);
     if (aggregation_) aggregation_->load(state);
     member_access_.load(state);
   }
@@ -479,11 +472,7 @@ class ControlPlane {
     api.auditor = auditor_.get();
     SHIPLOG_TRY(outside_auth_, make_outside_auth(options_.outside_auth, loop_, random_, options_.denied_networks));
     outside_auth_.enable_in(api);
-    webhooks_.deny(options_.denied_networks);
-    api.webhooks = &webhooks_;
-    api.policies = &admission_policies_;
-    api.mutating_policies = &mutating_policies_;
-    api.secured_namespaces = &secured_namespaces_;
+    admission_.enable_in(api, options_.denied_networks);
     api.denied_networks = options_.denied_networks;
     api.remedies = placement_remedies;
     api.control_plane = true;
@@ -548,10 +537,7 @@ class ControlPlane {
   SystemRandom random_;
   ApiWiring api_wiring_;
   api::ServiceAllocator addresses_;
-  api::Webhooks webhooks_;
-  api::AdmissionPoliciesInForce admission_policies_{api::kValidatingTypes};
-  api::AdmissionPoliciesInForce mutating_policies_{api::kMutatingTypes};
-  api::SecuredNamespaces secured_namespaces_;
+  AdmissionWiring admission_;
   Identity identity_;  ///< of the process that serves the API, as the next one
   FrontProxy front_proxy_;
   std::vector<std::string> new_authorities_;  ///< files that this start has made
