@@ -67,4 +67,14 @@ std::string fields_of(const Result<T>& result) {
   return fields.empty() ? result.error().message : fields;
 }
 
+/// The warnings about a new object, one a line.
+inline std::string warnings_of(const char* type, const Value& object) {
+  Admission admission = admission_for(type);
+  const auto created = admit_create(admission, object);
+  EXPECT_TRUE(created.has_value()) << message_of(created);
+  std::string all;
+  for (const std::string& each : admission.warnings) all += (all.empty() ? "" : "\n") + each;
+  return all;
+}
+
 }  // namespace shiplog::api

@@ -31,7 +31,7 @@ void check_device_class_name(const Value& name, const std::string& field, Causes
   if (const auto problem = subdomain_problem(name.as_string())) causes.invalid(field, name, *problem);
 }
 
-/// What a driver is told about devices.
+/// The parameters of a driver.
 void check_device_configuration(const Value& configuration, const std::string& field, Causes& causes) {
   const Value& opaque = configuration["opaque"];
   const std::string here = field + ".opaque";

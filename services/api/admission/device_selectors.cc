@@ -45,9 +45,9 @@ const cel::CelEnvironment& device_environment() {
   return kEnvironment;
 }
 
-/// Only selectors of devices have these, and they are not implemented: what uses them is read, and its types are not
-/// checked.
-bool uses_unknown_functions(std::string_view expression) {
+/// `cel.bind` and `includes` are functions of these selectors alone. The syntax of an expression that calls them is
+/// checked, but not its types, which only the members know.
+bool calls_device_functions(std::string_view expression) {
   return expression.find("cel.bind") != std::string_view::npos ||
          expression.find(".includes") != std::string_view::npos;
 }
@@ -55,7 +55,7 @@ bool uses_unknown_functions(std::string_view expression) {
 void check_expression(const Value& expression, const std::string& field, Causes& causes) {
   const std::string_view text = expression.as_string();
   if (text.size() > kLongestDeviceSelector) return causes.too_long(field, kLongestDeviceSelector);
-  if (uses_unknown_functions(text)) {
+  if (calls_device_functions(text)) {
     const auto parsed = cel::parse_expression(text);
     if (!parsed) causes.invalid(field, expression, "compilation failed: " + parsed.error().message);
     return;

@@ -5,15 +5,6 @@
 namespace shiplog::api {
 namespace {
 
-std::string warnings_about(const char* type, const Value& object) {
-  Admission admission = admission_for(type);
-  const auto created = admit_create(admission, object);
-  EXPECT_TRUE(created.has_value()) << message_of(created);
-  std::string all;
-  for (const std::string& each : admission.warnings) all += (all.empty() ? "" : "\n") + each;
-  return all;
-}
-
 Value service_of(const std::string& of_spec, const char* name = "s") {
   return json(R"({"metadata":{"name":")" + std::string{name} + R"("},"spec":{"ports":[{"port":80}])" + of_spec + "}}");
 }
@@ -30,7 +21,7 @@ TEST(NetworkRules, NamesOfServicesMayBeginWithADigit) {  // CRU-9
 }
 
 TEST(NetworkRules, ServicesReportWhatHasNoEffect) {
-  const auto warnings = [](const char* of_spec) { return warnings_about("services", service_of(of_spec)); };
+  const auto warnings = [](const char* of_spec) { return warnings_of("services", service_of(of_spec)); };
   EXPECT_EQ(warnings(""), "");
   EXPECT_EQ(warnings(R"(,"externalIPs":["010.1.2.3"])"),
             "spec.externalIPs[0]: non-standard IP address \"010.1.2.3\" is invalid: use \"10.1.2.3\"\n"
@@ -54,32 +45,31 @@ TEST(NetworkRules, AnnotationsForTopologyAgree) {  // CRU-9
       "service.kubernetes.io/topology-aware-hints":"auto"})"));
   EXPECT_EQ(fields_of(create("services", service)), "metadata.annotations[service.kubernetes.io/topology-mode]");
   service.edit("metadata").set("annotations", json(R"({"service.kubernetes.io/topology-aware-hints":"auto"})"));
-  EXPECT_EQ(warnings_about("services", service),
+  EXPECT_EQ(warnings_of("services", service),
             "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
             "service.kubernetes.io/topology-mode instead");
 }
 
 TEST(NetworkRules, AddressesOfOlderFormsAreReported) {
-  EXPECT_EQ(warnings_about("networkpolicies.networking.k8s.io",
-                           json(R"({"metadata":{"name":"n"},"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":
+  EXPECT_EQ(warnings_of("networkpolicies.networking.k8s.io",
+                        json(R"({"metadata":{"name":"n"},"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":
                                {"cidr":"010.0.0.0/8","except":["10.1.0.0/016"]}}]}]}})")),
             "spec.ingress[0].from[0].ipBlock.cidr: non-standard CIDR value \"010.0.0.0/8\" is invalid: use "
             "\"10.0.0.0/8\"\n"
             "spec.ingress[0].from[0].ipBlock.except[0]: non-standard CIDR value \"10.1.0.0/016\" is invalid: use "
             "\"10.1.0.0/16\"");
-  EXPECT_EQ(warnings_about("endpoints", json(R"({"metadata":{"name":"e"},"subsets":[{"addresses":[{"ip":
+  EXPECT_EQ(warnings_of("endpoints", json(R"({"metadata":{"name":"e"},"subsets":[{"addresses":[{"ip":
                 "::ffff:10.0.0.1"}],"ports":[{"port":80}]}]})")),
             "subsets[0].addresses[0].ip: non-standard IP address \"::ffff:10.0.0.1\" is invalid: use \"10.0.0.1\"");
-  EXPECT_EQ(warnings_about("endpointslices.discovery.k8s.io",
-                           json(R"({"metadata":{"name":"e"},"addressType":"IPv6","endpoints":[{"addresses":
+  EXPECT_EQ(warnings_of("endpointslices.discovery.k8s.io",
+                        json(R"({"metadata":{"name":"e"},"addressType":"IPv6","endpoints":[{"addresses":
                                ["fd00:0::1"]}]})")),
             "endpoints[0].addresses[0]: IPv6 address \"fd00:0::1\" should be in RFC 5952 canonical format "
             "(\"fd00::1\")");
-  EXPECT_EQ(
-      warnings_about("endpointslices.discovery.k8s.io",
-                     json(R"({"metadata":{"name":"e"},"addressType":"FQDN","endpoints":[{"addresses":["a.b"]}]})")),
-      "spec.addressType: FQDN endpoints are deprecated");
-  EXPECT_EQ(warnings_about("nodes", json(R"({"metadata":{"name":"n"},"spec":{"podCIDRs":["10.0.0.0/08"]}})")),
+  EXPECT_EQ(warnings_of("endpointslices.discovery.k8s.io",
+                        json(R"({"metadata":{"name":"e"},"addressType":"FQDN","endpoints":[{"addresses":["a.b"]}]})")),
+            "spec.addressType: FQDN endpoints are deprecated");
+  EXPECT_EQ(warnings_of("nodes", json(R"({"metadata":{"name":"n"},"spec":{"podCIDRs":["10.0.0.0/08"]}})")),
             "spec.podCIDRs[0]: non-standard CIDR value \"10.0.0.0/08\" is invalid: use \"10.0.0.0/8\"");
 }
 

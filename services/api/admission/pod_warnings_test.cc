@@ -5,16 +5,6 @@
 namespace shiplog::api {
 namespace {
 
-/// The warnings about a new object, one a line.
-std::string warnings_of(const char* type, const Value& object) {
-  Admission admission = admission_for(type);
-  const auto created = admit_create(admission, object);
-  EXPECT_TRUE(created.has_value()) << message_of(created);
-  std::string all;
-  for (const std::string& each : admission.warnings) all += (all.empty() ? "" : "\n") + each;
-  return all;
-}
-
 std::string pod_warnings(const std::string& of_spec, const std::string& of_container = "{}",
                          const std::string& metadata = R"({"name":"p"})") {
   Value object = json(R"({"metadata":)" + metadata + R"(,"spec":)" + of_spec + "}");

@@ -114,7 +114,7 @@ void warn_of_existing_pods(const Server& server, Proposal& proposal) {
   const auto look = [&](const ObjectRowView& row) {
     if (++pods > kMostPods) return true;
     const auto pod = parse_stored_json(row.json);
-    if (!pod) return true;  // reading that one object reports it
+    if (!pod) return true;  // a read of the pod reports the error
     const std::string how = reasons_of(pod_violations(standard, pod.value()["metadata"], pod.value()["spec"]));
     if (!how.empty()) by_violation[how].push_back(pod.value()["metadata"]["name"].str());
     return true;
